@@ -149,13 +149,13 @@ impl Authenticate {
         Ok(caller)
     }
 
-    /// Waits until no server accepts what was refused here, before a request to revoke keys is told of the
-    /// refusal: a key that revokes itself, and repeats that because the answer was lost, gets a refusal in
-    /// its place.
+    /// Waits until no server accepts the refused key, before a request to revoke keys gets the refusal: if
+    /// the answer was lost when a key revoked itself, its repeated request is refused, and that must promise
+    /// the same.
     ///
-    /// Nobody is waited for because of a token that no key has, so that strangers cannot make the servers
-    /// read the database. The duration reveals to a client with a dead key's token that it was a key; tokens
-    /// cannot be found by trying.
+    /// It does not wait because of an unknown token, so that strangers cannot make the servers read the
+    /// database. The duration reveals to a client with a dead key's token that it was a key; tokens cannot be
+    /// found by trying.
     pub async fn refused_everywhere(&self, refused: &Refused) {
         match refused {
             Refused::Ended => self.to_all_servers.wait().await,

@@ -1,7 +1,7 @@
 //! Changes of what keys may do or reach, and the servers that have to know of them.
 //!
 //! A server that remembers verifications is a *replica*. Each change is numbered in the transaction that
-//! makes it; each replica tells the store up to which number it has seen the changes. See
+//! makes it; each replica reports to the store up to which number it has seen the changes. See
 //! [`AccessChanges`](crate::ports::AccessChanges).
 
 mod concerns;
@@ -45,8 +45,8 @@ pub enum Concern {
 }
 
 impl Concern {
-    /// Whose keys may do or reach something else because of what an event records. Every change writes its
-    /// event in its own transaction, so a store that looks at each event misses no change.
+    /// Whose keys may do or reach something else because of an event. Every change writes its event in its
+    /// own transaction, so a store that looks at each event misses no change.
     #[must_use]
     pub fn of_event(event: &AuditEvent) -> Option<Self> {
         let membership = || {
@@ -75,7 +75,7 @@ impl Concern {
             Action::ArchiveProject | Action::RestoreProject | Action::RenameProject => {
                 event.organization_id.map(Self::Organization)
             }
-            // Nothing that a key may do or reach, or that is answered of it from memory.
+            // No effect on what a key may do or reach, or on answers from memory.
             Action::CreateSetupLink
             | Action::CreateOrganization
             | Action::EnableKeyManagement
@@ -101,24 +101,24 @@ impl Concern {
             | Action::ExportAuditLog => return None,
             Action::Other(_) => None,
         };
-        // An event that does not name whom it is about is about everyone.
+        // An event without the expected subject concerns everyone.
         (event.outcome == Outcome::Success).then(|| concern.unwrap_or(Self::Everyone))
     }
 }
 
-/// What one poll read, all of it as of one moment.
+/// The result of one poll, all of it as of one time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct PolledChanges {
     /// The number of the newest change.
     pub counter: ChangeNumber,
-    /// What the replica acknowledged last; nothing if the store does not know the replica.
+    /// The number that the replica acknowledged last; `None` if the store does not know the replica.
     pub acknowledged: Option<ChangeNumber>,
     /// The changes after the number that was asked for, as far as the log still holds them, in order.
     pub changes: Vec<(ChangeNumber, Concern)>,
 }
 
 impl PolledChanges {
-    /// Whom the changes after this number concern; nothing if the log does not hold them all.
+    /// Whom the changes after this number concern; `None` if the log does not hold them all.
     #[must_use]
     pub fn changes_after(&self, number: ChangeNumber) -> Option<Vec<Concern>> {
         let expected = self.counter.0.checked_sub(number.0)?;
@@ -137,7 +137,7 @@ impl PolledChanges {
 pub struct RegisteredReplica {
     /// Its identifier, new at each start.
     pub id: ReplicaId,
-    /// What people recognize it by.
+    /// The name by which people recognize it.
     pub name: String,
     /// Up to which number it has seen the changes.
     pub acknowledged: ChangeNumber,

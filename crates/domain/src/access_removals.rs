@@ -1,7 +1,7 @@
 //! Changes that took access away, as the audit log records them.
 //!
 //! A database that is restored from a backup lacks the changes that were made after the backup. Until those
-//! that took access away are repeated, it gives access that somebody had ended.
+//! that took access away are repeated, it gives access that had ended.
 
 mod origin;
 mod recorded;
@@ -19,12 +19,12 @@ use crate::sign_in::session::Session;
 
 pub use self::removal::{AccessRemoval, ManualRemoval};
 
-/// The access that audit events record as taken away. Keeps the latest change of each thing, and of other
-/// events at most where they stand.
+/// The access that audit events record as removed. Keeps the latest change of each object, and of other
+/// events at most their positions.
 #[derive(Debug, Clone, Default)]
 pub struct AccessRemovals {
     latest: HashMap<ChangedThing, Change>,
-    /// Of all events that took access away, whatever was changed later.
+    /// The positions of all events that took access away, even if a later event gave it back.
     removals: Vec<AuditPosition>,
     last_event: Option<LastEvent>,
     /// By the clocks of servers.
@@ -45,22 +45,21 @@ struct Change {
     removal: Option<Removal>,
 }
 
-/// What is to be repeated, in the order in which it happened, each with its organization if its event names
-/// one.
+/// The removals to repeat, in the order of their events, each with its organization if its event names one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemovalsToRepeat {
-    /// What an administrator can repeat through the use cases.
+    /// Those that an administrator can repeat through the use cases.
     pub removals: Vec<(Option<OrganizationId>, AccessRemoval)>,
-    /// What the people concerned, or an owner, have to repeat.
+    /// Those that the users concerned, or an owner, have to repeat.
     pub manual: Vec<(Option<OrganizationId>, ManualRemoval)>,
     /// How many successful events only a newer version can read: they may have taken access away.
     pub newer_events: u32,
 }
 
 impl AccessRemovals {
-    /// Adds an event. Events may come in any order, and more than once: those of one thing are ordered by
-    /// time, as lists of events are. So within seconds, the later of two servers' changes may be taken for
-    /// the earlier one if their clocks differ.
+    /// Adds an event. Events may come in any order, and more than once: those of one object are ordered by
+    /// time, as lists of events are. So if the clocks of two servers differ by seconds, changes within these
+    /// seconds may be ordered wrongly.
     pub fn add(&mut self, event: &AuditEvent) {
         let position = AuditPosition::from(event);
         self.last_event = self.last_event.max(Some(LastEvent {
@@ -92,10 +91,10 @@ impl AccessRemovals {
         }
     }
 
-    /// What is left to repeat. What a later event gave back is not, nor what is part of something else that
-    /// is repeated: a membership ends with its role and its places in projects, and a password is reset
-    /// together with the sessions. A planned end is left to people unless a server recorded that it came: an
-    /// end is final, and the clock of the machine that repeats, or that of an event, may be wrong.
+    /// The removals to repeat. Left out are those that a later event undid, and parts of others: a membership
+    /// ends with its role and its places in projects, and a password is reset together with the sessions. A
+    /// planned end is left to people unless a server recorded that it came: an end is final, and the clock of
+    /// this machine or of the event may be wrong.
     #[must_use]
     pub fn to_repeat(&self, now: DateTime<Utc>) -> RemovalsToRepeat {
         let changes = self.latest.values();

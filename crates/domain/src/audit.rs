@@ -28,18 +28,17 @@ pub struct AuditEvent {
     pub organization_id: Option<OrganizationId>,
     /// Who did it, or tried to.
     pub actor: Actor,
-    /// What was done or tried.
+    /// The action, done or attempted.
     pub action: Action,
-    /// What it was done to.
+    /// The object of the action.
     pub subject: Subject,
-    /// What else was involved: the project that a member was added to, the membership that an invitation
-    /// became, the user in whose session somebody else signed in, the key that took the place of a rotated
-    /// one.
+    /// The other party: the project that a member was added to, the membership that an invitation became, the
+    /// user whose session another user replaced by signing in, the successor of a rotated key.
     pub object: Option<Subject>,
-    /// What was there before, of acts that replace one value; the planned moment, of a planned end that came.
+    /// The previous value, of acts that replace one; the planned time, of a planned end that came.
     pub old_value: Option<String>,
-    /// What is there instead: a moment in RFC 3339 format, or a number of days as a duration of ISO 8601,
-    /// such as `P90D`.
+    /// The new value: a time in RFC 3339 format, or a number of days as a duration of ISO 8601, such as
+    /// `P90D`.
     pub new_value: Option<String>,
     /// Whether it came to pass.
     pub outcome: Outcome,
@@ -59,11 +58,11 @@ pub enum Actor {
     /// Keyward itself: a server, or `keyward clean-up`. It removes expired records, and records planned ends
     /// that have come.
     System,
-    /// Somebody who is not authenticated: a refused sign-in, or the first-run setup.
+    /// An unauthenticated client: a refused sign-in, or the first-run setup.
     Anonymous,
 }
 
-/// What is acted on.
+/// The object of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// The installation as a whole.
@@ -84,7 +83,7 @@ pub enum Subject {
     Session(SessionId),
     /// Something that only a newer version knows.
     Other {
-        /// The newer version's word for what kind of thing it is.
+        /// The newer version's word for its kind.
         kind: NewerWord,
         /// Which one it is.
         id: Uuid,
@@ -119,7 +118,7 @@ impl Actor {
         }
     }
 
-    /// The word for what kind of actor it is, in storage and to people.
+    /// The word for its kind, in storage and to people.
     #[must_use]
     pub const fn kind(self) -> &'static str {
         match self {
@@ -187,7 +186,7 @@ impl Subject {
         })
     }
 
-    /// The word for what kind of thing it is, in storage and to people.
+    /// The word for its kind, in storage and to people.
     #[must_use]
     pub const fn kind(&self) -> &str {
         match self {
@@ -237,7 +236,7 @@ impl Subject {
 }
 
 words! {
-    /// What can happen.
+    /// The actions that the audit log records.
     Action or NewerWord(1) {
         /// A new one-time setup link replaced the one before it.
         CreateSetupLink = "setup_link.create",
@@ -265,7 +264,7 @@ words! {
         ChangeMembershipExpiry = "membership.change_expiry",
         /// The planned end of a membership came.
         ExpireMembership = "membership.expire",
-        /// Somebody was invited.
+        /// A person was invited.
         CreateInvitation = "invitation.create",
         /// An invitation was revoked.
         RevokeInvitation = "invitation.revoke",
@@ -291,8 +290,8 @@ words! {
         SignIn = "session.sign_in",
         /// Attempts at a password were refused without being checked, because there were too many.
         LimitAttempts = "user.limit_attempts",
-        /// A person signed out, or ended the session of a browser, theirs or somebody else's, by signing in
-        /// there anew.
+        /// A user signed out, or signed in again in a browser and so ended the session there, their own or
+        /// another user's.
         SignOut = "session.sign_out",
         /// A person ended another of their sessions.
         EndSession = "session.end",
@@ -338,7 +337,7 @@ pub struct RequestSource {
     pub request_id: Option<String>,
 }
 
-/// What the events of one act have in common: time, actor, organization and source.
+/// The common part of the events of one act: time, actor, organization and source.
 #[derive(Clone)]
 pub struct Act {
     /// When it began, in UTC, to the millisecond.
@@ -374,8 +373,8 @@ impl Act {
         }
     }
 
-    /// The same act at the current time: a store that has waited for a lock decides by it what has ended
-    /// meanwhile. Not earlier than it began, should the clock be set back.
+    /// The same act at the current time, by which a store that has waited for a lock decides what has ended
+    /// meanwhile. Never earlier than the act's first time, even if the clock was set back.
     #[must_use]
     pub fn at_current_time(&self) -> Self {
         Self {
@@ -384,8 +383,8 @@ impl Act {
         }
     }
 
-    /// What Keyward itself does at the moment of this act, even if a user's act triggers it: their address is
-    /// not part of it.
+    /// An act of Keyward itself at the time of this one, without the address of the user whose act triggered
+    /// it.
     #[must_use]
     pub fn of_system(&self, organization: OrganizationId) -> Self {
         Self {

@@ -4,8 +4,8 @@ use crate::audit::{Act, Actor, RequestSource};
 use crate::id::OrganizationId;
 use crate::sources::Sources;
 
-/// Somebody who runs one organization: one of its owners, in person
-/// ([`Member::as_authority`](crate::membership::Member::as_authority)), or the command line on the server.
+/// The right to run one organization: of one of its owners, signed in
+/// ([`Member::as_authority`](crate::membership::Member::as_authority)), or of the command line on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Authority {
     pub(crate) organization_id: OrganizationId,

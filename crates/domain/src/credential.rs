@@ -81,7 +81,7 @@ pub struct CallerOrganization {
     pub id: OrganizationId,
     /// Its name in URLs.
     pub slug: Slug,
-    /// What people call it.
+    /// The organization's name.
     pub name: OrganizationName,
 }
 

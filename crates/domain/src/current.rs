@@ -1,4 +1,4 @@
-//! What is replaced while the server runs.
+//! Configuration that is replaced while the server runs.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -30,7 +30,7 @@ mod tests {
     use super::Current;
 
     #[test]
-    fn replaced_value_is_told_from_then_on() {
+    fn replaced_value_is_returned_from_then_on() {
         let current = Current::new(1);
         let before = current.now();
         current.replace(2);

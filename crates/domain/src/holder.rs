@@ -1,4 +1,5 @@
-//! The holder of keys: a consumer, acting in person or through one of its keys.
+//! The holder of keys: a consumer that acts on its own keys, signed in to the console or through one of these
+//! keys.
 
 use crate::api_key::Origin;
 use crate::audit::{Act, Actor, RequestSource};
@@ -72,13 +73,13 @@ impl Holder {
         self.organization_id
     }
 
-    /// In person or through a key: what becomes the origin of the keys it creates.
+    /// The origin of the keys that it creates: the signed-in user or the acting key.
     pub const fn acts_through(&self) -> Origin {
         self.acts_through
     }
 
-    /// Which of the consumer's keys the holder may see and change. Only who reaches all of them may create
-    /// keys.
+    /// Which of the consumer's keys the holder may see and change. Only a holder that reaches all of them may
+    /// create keys.
     pub const fn reach(&self) -> KeyReach {
         self.reach
     }

@@ -103,7 +103,7 @@ pub struct IdGenerator {
     state: Mutex<State>,
 }
 
-/// What the next identifier is made from.
+/// The last timestamp and counter, from which the next identifier is made.
 struct State {
     last: Position,
     drawn: Drawn,
@@ -116,7 +116,7 @@ struct Drawn {
     used: usize,
 }
 
-/// What of a UUIDv7 is ordered: its milliseconds, and the 74 random bits read as one number.
+/// The ordered parts of a UUIDv7: its milliseconds, and the 74 random bits read as one number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Position {
     milliseconds: u64,

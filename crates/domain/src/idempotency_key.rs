@@ -10,9 +10,9 @@ use crate::random::Random;
 /// Marks one showing of a form, or one request of a client, so that sending it again creates nothing a second
 /// time: no second key, invitation or project.
 ///
-/// A form's is remembered as long as what it created. A request's is remembered for
-/// [`IdempotencyKey::REMEMBERED`], with a digest of what was asked for: a client that uses it for anything
-/// else made a mistake.
+/// A form's is remembered as long as the created object. A request's is remembered for
+/// [`IdempotencyKey::REMEMBERED`], with a digest of the request: a client that uses it for another request
+/// made a mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey {
     value: u128,
@@ -40,7 +40,7 @@ impl RequestDigest {
         self.0.to_be_bytes()
     }
 
-    /// What [`RequestDigest::to_bytes`] wrote.
+    /// Reads the bytes of [`RequestDigest::to_bytes`].
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(u128::from_be_bytes(bytes))
@@ -50,13 +50,13 @@ impl RequestDigest {
 /// The earlier use of an idempotency key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FirstUse {
-    /// What was asked for, if that was a request.
+    /// The digest of the API request; `None` for a form.
     pub request: Option<RequestDigest>,
     /// When it created something.
     pub at: DateTime<Utc>,
 }
 
-/// What an idempotency key that was used before means now.
+/// The meaning of an idempotency key that was used before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repetition {
     /// The same form or request again.
@@ -67,7 +67,7 @@ pub enum Repetition {
     Forgotten,
 }
 
-/// What a client chose to mark a request with: a digest of the text.
+/// The digest of the `Idempotency-Key` that a client chose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChosenKey(u128);
 
@@ -120,7 +120,7 @@ impl IdempotencyKey {
         Self { value, request: None }
     }
 
-    /// What a request asks for; `None` for a form.
+    /// The digest of the API request; `None` for a form.
     pub const fn request(self) -> Option<RequestDigest> {
         self.request
     }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn request_digest_tells_operations_and_details_apart() {
+    fn request_digest_differs_by_operation_and_details() {
         let all = [
             RequestDigest::of("createApiKey", &["ci", ""]),
             RequestDigest::of("createApiKey", &["c", "i"]),

@@ -1,4 +1,4 @@
-//! Introspection (RFC 7662): a service asks whom a token stands for that a client sent it.
+//! Introspection (RFC 7662): a service asks whether a client's token is accepted, and whose it is.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{ReachableProjects, StorageError};
 use crate::project::Project;
 
-/// The use case that says whether a token is accepted now, and whom it stands for.
+/// The use case of introspection.
 #[derive(Clone)]
 pub struct Introspect {
     authenticate: Authenticate,
@@ -38,10 +38,10 @@ impl Introspect {
         }
     }
 
-    /// Whom the token stands for; nothing if it is not accepted, for whatever reason.
+    /// Whom the token stands for; `None` if it is not accepted, without the reason.
     ///
-    /// It counts as a use of the key, from an unknown address: the address that asks is the service's, and
-    /// what the service says of its client is not verified.
+    /// It counts as a use of the key, from an unknown address: the request comes from the service, which
+    /// cannot be trusted to report its client's address.
     ///
     /// # Errors
     /// The store failed, so it is unknown whether the token is valid.

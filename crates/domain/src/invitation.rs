@@ -1,4 +1,4 @@
-//! The invitation: how somebody becomes a member of an organization.
+//! The invitation, with which a person becomes a member of an organization.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -13,7 +13,7 @@ use crate::text::text_type;
 secret_type! {
     /// The secret in an invitation's link, with which one person may join. Shown once.
     InvitationToken,
-    /// What is stored of an [`InvitationToken`].
+    /// The stored digest of an [`InvitationToken`].
     InvitationDigest
 }
 
@@ -26,7 +26,7 @@ pub struct Invitation {
     pub id: InvitationId,
     /// The organization whose member it makes; it never changes.
     pub organization_id: OrganizationId,
-    /// For whom, in the owner's words.
+    /// The person invited, in the owner's words.
     pub invitee: Invitee,
     /// The role of the membership that it begins.
     pub role: Role,
@@ -35,8 +35,8 @@ pub struct Invitation {
     /// When it was created, or [later](Invitation::created_after) if a membership ended by a clock that was
     /// ahead.
     pub created_at: DateTime<Utc>,
-    /// When it expires: a [lifetime](Invitation::LIFETIME) after its creation by the clock of whoever created
-    /// it.
+    /// When it expires: a [lifetime](Invitation::LIFETIME) after its creation, by the clock of the server
+    /// that created it.
     pub expires_at: DateTime<Utc>,
     /// Its end; `None` while pending.
     pub end: Option<InvitationEnd>,
@@ -86,7 +86,7 @@ impl Invitation {
     /// lock the organization, so the times compare as the changes were committed. Only the time of a planned
     /// end stays as it was planned.
     ///
-    /// A membership that has not ended by `now` excludes nobody.
+    /// A membership that has not ended by `now` does not exclude its user.
     #[must_use]
     pub fn was_created_before_end(&self, membership: &Membership, now: DateTime<Utc>) -> bool {
         self.organization_id == membership.organization_id
@@ -126,8 +126,8 @@ impl Invitation {
 }
 
 text_type! {
-    /// Whom an invitation is for, in the owner's words: one line of 1 to 100 code points. It says nothing
-    /// about what the account will be called.
+    /// The person invited, in the owner's words: one line of 1 to 100 code points. The username and display
+    /// name of the account are chosen later.
     Invitee, max 100, OneLine
 }
 

@@ -25,8 +25,8 @@ use in_progress::InProgress;
 pub use issue::IssuedKey;
 pub use read::ReadKeyError;
 
-/// The use cases of personal keys. Each takes a [`Holder`](crate::holder::Holder), so nobody can reach
-/// another consumer's keys.
+/// The use cases of personal keys. Each takes a [`Holder`](crate::holder::Holder), so another consumer's keys
+/// are out of reach.
 #[derive(Clone)]
 pub struct PersonalKeys {
     keys: Arc<dyn ApiKeys>,

@@ -1,7 +1,7 @@
-//! Leaked keys: whoever finds a token may report it, and its key is revoked.
+//! Leaked keys: anyone who finds a token may report it, and its key is revoked.
 //!
-//! Whoever reports is told nothing of the keys. An answer promises that no server accepts them, as that to every revocation
-//! does: a report that was answered is lost in no crash.
+//! The answer reveals nothing about the keys. Like that of every revocation, it promises that no server accepts them,
+//! also after a crash.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::propagation::{ToAllServers, with_propagation};
 use crate::sources::Sources;
 use crate::token::{Token, TokenDigest};
 
-/// A token that somebody found.
+/// A token that was found.
 #[derive(Debug, Clone)]
 pub struct LeakedToken {
     digest: TokenDigest,
@@ -25,11 +25,11 @@ pub struct LeakedToken {
 }
 
 impl LeakedToken {
-    /// What somebody reports; nothing unless it has the form and the checksum of a token. White space around
-    /// it, such as the end of the line on which it was found, does not count.
+    /// Reads a reported text; `None` unless it has the form and the checksum of a token. White space around it, such as
+    /// a line feed, is ignored.
     ///
-    /// `place` says where it was found, such as a URL, and `kind` what kind of place that is. Of what is too long to be shown,
-    /// the beginning is kept; what has characters that cannot be shown, or the token itself, is not.
+    /// `place` says where it was found, such as a URL, and `kind` what kind of place that is. Long texts are truncated;
+    /// texts with the token or with characters that cannot be shown are left out.
     #[must_use]
     pub fn parse(token: &str, place: &str, kind: &str, source: RequestSource) -> Option<Self> {
         Some(Self {
@@ -74,11 +74,11 @@ fn shortened(text: &str) -> String {
     beginning.chain(['…']).collect()
 }
 
-/// How many tokens of a report are dealt with at once: a report of many must not take as long as its look-ups one after another,
-/// nor take the connections to the database from everybody else.
+/// How many tokens of a report are handled at once: more than one, so that a long report does not take too long, but
+/// few enough to leave database connections to others.
 const AT_ONCE: usize = 8;
 
-/// What became of a token that somebody reported.
+/// The outcome for a reported token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reported {
     /// No key has it.
@@ -112,8 +112,8 @@ impl RevokeLeakedKeys {
 
     with_propagation!();
 
-    /// Revokes the keys with these tokens, several at a time, and returns what became of each, in their order: then no server
-    /// accepts them.
+    /// Revokes the keys with these tokens, several at a time, and returns the outcomes in the same order. When this
+    /// returns, no server accepts these keys.
     ///
     /// A token for which the store failed may be one of a key that is valid still, so the report must be repeated. If the store
     /// is unavailable, that is the last result: of the tokens after it, at most seven are under way and may still be revoked.
@@ -129,7 +129,8 @@ impl RevokeLeakedKeys {
                 break;
             }
         }
-        // Also for keys that had ended: whoever ended one, such as the same report before, may still be waiting.
+        // Also for keys that had ended: the request that ended one, such as the same report before, may still be
+        // waiting.
         let is_of_key = |one: &Result<Reported, _>| matches!(one, Ok(Reported::Revoked | Reported::Ended));
         if reported.iter().any(is_of_key) {
             self.to_all_servers.wait().await;
@@ -137,12 +138,12 @@ impl RevokeLeakedKeys {
         reported
     }
 
-    /// Revokes the key with this token alone: whoever found it says nothing of the keys created with it.
+    /// Revokes only the key with this token: its descendants may not have leaked.
     async fn revoke_one(&self, leaked: LeakedToken) -> Result<Reported, StorageError> {
         let Some(credential) = self.credentials.find(&leaked.digest).await? else {
             return Ok(Reported::Unknown);
         };
-        // It is over for good. Whoever has a dead token must not make its consumer's row be locked by reporting it.
+        // An end is final, so the report of a dead token need not lock its consumer's row.
         if credential.has_ended() {
             return Ok(Reported::Ended);
         }

@@ -9,7 +9,7 @@
 //! | what a key is, and when it works | [`api_key`], [`token`], [`access`] |
 //! | what other services may ask about tokens | [`introspection`], [`verifier`] |
 //! | what one can do with keys | [`keys`] |
-//! | keys whose tokens somebody found | [`leaked_keys`] |
+//! | reports of leaked tokens | [`leaked_keys`] |
 //! | when a key was last used | [`recent_uses`] |
 //! | which changes every server must know | [`access_changes`] |
 //! | which changes a restored database must repeat | [`access_removals`] |
@@ -17,11 +17,11 @@
 //! | which projects a key reaches | [`project`] |
 //! | running an organization: members, invitations, projects, its keys as owners see them | [`administration`], [`invitation`] |
 //! | who did what | [`audit`] |
-//! | what is kept for how long | [`retention`] |
+//! | retention periods and purging | [`retention`] |
 //! | passwords, console sessions, first-run setup | [`sign_in`] (no key rule depends on it) |
 //! | time, randomness and identifiers | [`clock`], [`random`], [`id`]; all three in [`sources`], as use cases take them |
 //! | where people reach an installation | [`public_url`] |
-//! | what is replaced while a server runs | [`current`] |
+//! | configuration that is replaced while a server runs | [`current`] |
 //! | what a store must promise | [`ports`]; all that Keyward needs: [`storage_ports`] |
 //! | in-memory adapters, fixed clock, conformance suite | `testing` (feature `testing`) |
 //!

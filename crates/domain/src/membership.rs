@@ -55,8 +55,8 @@ impl Membership {
 
     /// Whether the user runs the organization and no end of that is planned.
     ///
-    /// An organization always has a permanent owner, so that it has an owner whatever planned ends come. The
-    /// last one can neither leave, be removed or become a plain member, nor get a planned end.
+    /// An organization always has a permanent owner, so that planned ends cannot leave it without an owner.
+    /// The last one can neither leave, be removed or become a plain member, nor get a planned end.
     #[must_use]
     pub fn is_permanent_owner(&self) -> bool {
         self.role == Role::Owner && self.end.is_none()
@@ -82,7 +82,7 @@ impl Membership {
 }
 
 words! {
-    /// What a member may do in the console. It means nothing to API keys, which never administer.
+    /// What a member may do in the console. It has no effect on API keys, which never administer.
     Role {
         /// Runs the organization.
         Owner = "owner",
@@ -91,7 +91,7 @@ words! {
     }
 }
 
-/// A signed-in person in one organization: whom the console's pages of that organization are for.
+/// A signed-in user as a member of one organization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// The account, which may belong to other organizations, too.
@@ -103,7 +103,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// The member as holder of their own keys, acting in person.
+    /// The member as holder of their own keys, signed in.
     #[must_use]
     pub fn as_holder(&self) -> Holder {
         Holder {
@@ -118,8 +118,8 @@ impl Member {
         }
     }
 
-    /// The member as somebody who runs the organization; nothing unless they are an owner, and the membership
-    /// is live at this moment.
+    /// The authority over the organization; `None` unless the member is an owner whose membership is live
+    /// now.
     #[must_use]
     pub fn as_authority(&self, now: DateTime<Utc>) -> Option<Authority> {
         match self.membership.role {

@@ -58,7 +58,7 @@ impl Slug {
     pub const MAX: usize = 40;
 
     /// The slug that an organization gets from its first name, in Latin letters and digits: other scripts are
-    /// transliterated, accents are dropped. A name of which nothing is left becomes `organization`.
+    /// transliterated, accents are dropped. If nothing remains of the name, the slug is `organization`.
     #[must_use]
     pub fn from_name(name: &OrganizationName) -> Self {
         let mut slug = String::with_capacity(Self::MAX);
@@ -85,7 +85,7 @@ impl Slug {
         }
     }
 
-    /// What to try, in this order, for an organization that would like this slug: itself, then with `-2`,
+    /// The slugs to try, in this order, for an organization that would like this one: itself, then with `-2`,
     /// `-3` and so on.
     pub fn candidates(&self) -> impl Iterator<Item = Self> {
         let numbered = (2..=u32::MAX).map(|number| self.numbered(number));

@@ -1,6 +1,6 @@
 //! Long lists, page by page: keyset paging by identifier, newest first.
 
-/// The number of items on one page: 1 to 100 where somebody chooses it.
+/// The number of items on one page: 1 to 100 if a client chooses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSize(u16);
 
@@ -10,7 +10,7 @@ pub struct PageSize(u16);
 pub struct InvalidPageSize;
 
 impl PageSize {
-    /// The most items on one page that somebody asks for.
+    /// The most items on one page that a client may ask for.
     pub const MAX: u16 = 100;
     /// The default page size.
     pub const DEFAULT: Self = Self(50);
@@ -69,7 +69,7 @@ impl<Id> PageRequest<Id> {
 pub struct Page<T, Id> {
     /// The items, newest first.
     pub items: Vec<T>,
-    /// What to pass as [`PageRequest::after`] for the next page, if there is one.
+    /// The value of [`PageRequest::after`] for the next page, if there is one.
     pub next: Option<Id>,
 }
 

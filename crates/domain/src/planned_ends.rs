@@ -43,7 +43,7 @@ impl PlannedEnds {
     /// How many ends of one kind to record in one transaction, unless that takes the store too long.
     pub const BATCH_SIZE: u32 = 200;
 
-    /// The use case over these ports. `clock` knows whether the clock may be believed.
+    /// The use case over these ports. `clock` checks whether the clock can be trusted.
     #[must_use]
     pub fn new(store: Arc<dyn PlannedEndStore>, clock: Arc<dyn RetentionStore>, sources: Sources) -> Self {
         Self {
@@ -53,8 +53,8 @@ impl PlannedEnds {
         }
     }
 
-    /// Records one batch of the ends that have come by now, at most so many of each kind, and returns how many
-    /// that were. None is left, or another process records them, when it is 0.
+    /// Records one batch of the ends that have come, at most this many of each kind, and returns their
+    /// number. It is 0 if none is left, or if another process is recording them.
     ///
     /// While the clock may be wrong, only rotated keys end.
     ///

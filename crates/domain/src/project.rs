@@ -1,4 +1,4 @@
-//! The project: what an organization's members work on, and what their keys reach.
+//! The project, which gives access to its members' keys.
 
 use chrono::{DateTime, Utc};
 
@@ -49,14 +49,14 @@ impl Project {
         }
     }
 
-    /// What a search compares with its term: the folded name.
+    /// The text that searches look at: the folded name.
     #[must_use]
     pub fn search_text(&self) -> String {
         folded(self.name.as_str())
     }
 }
 
-/// What owners change about a project.
+/// A change of a project by an owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectChange {
     /// It gets another name.
@@ -68,7 +68,7 @@ pub enum ProjectChange {
 }
 
 impl ProjectChange {
-    /// What the audit log calls it.
+    /// Its action in the audit log.
     #[must_use]
     pub const fn action(&self) -> Action {
         match self {

@@ -4,22 +4,22 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-/// Knows which servers may still accept what has ended.
+/// Waits for servers that may still accept ended keys.
 #[async_trait]
 pub trait Propagation: Send + Sync {
     /// Waits until every server has seen all changes of access that were committed before this call, or may
     /// answer nothing that it read before them.
     ///
-    /// MUST end within some seconds, whatever fails: a server that does not answer must not be able to keep a
-    /// key alive, nor the answer to its revocation.
+    /// MUST end within some seconds, even if servers or the database fail: a server that does not answer must
+    /// neither keep a key alive nor delay the answer to its revocation for longer.
     async fn wait(&self);
 }
 
 /// The propagation of use cases that change access; without one, this server is the only one, or none
 /// remembers anything.
 ///
-/// A use case waits before each answer from which people take that something has ended, also if it had ended
-/// before: whoever ended it may still be waiting.
+/// A use case waits before each answer that says that a key or membership has ended, also if it had ended
+/// before: the request that ended it may still be waiting.
 #[derive(Clone, Default)]
 pub(crate) struct ToAllServers(Option<Arc<dyn Propagation>>);
 

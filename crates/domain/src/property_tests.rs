@@ -1,4 +1,4 @@
-//! How property tests run: alike every time, so that a failure is there for everybody.
+//! Property tests run with a fixed seed, so that failures can be reproduced.
 
 use proptest::test_runner::{Config, RngSeed};
 

@@ -36,7 +36,7 @@ pub enum InvalidPublicUrl {
     /// It names a user.
     #[error("must not contain a user name or password")]
     HasUser,
-    /// It goes on after the host and port.
+    /// It has a path, query or fragment.
     #[error("must end after the host and port: Keyward needs a host name of its own, without path or query")]
     HasPath,
 }

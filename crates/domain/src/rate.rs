@@ -38,7 +38,7 @@ impl Rate {
         Self::new(burst, TimeDelta::milliseconds(milliseconds))
     }
 
-    /// The same bucket for those who may fill only a half of it: whoever may fill it all still finds room.
+    /// The same bucket for those who may fill only half of it, so that room is left for others.
     #[must_use]
     pub const fn leaving_half(self) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl Rate {
     /// it is past. Returns the moment to keep.
     ///
     /// # Errors
-    /// The bucket is full; what is stored MUST stay as it is.
+    /// The bucket is full; the stored time MUST NOT change.
     pub fn admit(
         self,
         empty_at: Option<DateTime<Utc>>,
@@ -81,7 +81,7 @@ impl Rate {
         }
     }
 
-    /// What [`Self::admit`] compares the kept moment with, for a store whose database does that.
+    /// The times with which [`Self::admit`] compares the stored one, for a store whose database does that.
     #[must_use]
     pub fn room(self, now: DateTime<Utc>) -> Room {
         Room {
@@ -94,9 +94,9 @@ impl Rate {
 /// At a moment, which buckets have room for one more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
-    /// Those that will have run empty by then.
+    /// Buckets that will have run empty by then.
     pub latest: DateTime<Utc>,
-    /// And those that will not have by then: what is kept of them cannot be right, and counts as `latest`.
+    /// Buckets whose stored time is later than this. It cannot be right, and counts as `latest`.
     pub beyond: DateTime<Utc>,
 }
 
@@ -116,7 +116,7 @@ impl Throttled {
     }
 }
 
-/// The seconds of a span of time, rounded up: whoever waits so long is not too early.
+/// The seconds of a span of time, rounded up, so that a client that waits so long is not too early.
 #[must_use]
 pub fn whole_seconds(time: TimeDelta) -> i64 {
     time.num_seconds() + i64::from(time.subsec_nanos() > 0)
@@ -130,7 +130,7 @@ mod tests {
     use crate::clock::Clock;
     use crate::testing::FixedClock;
 
-    /// How many pass at `now`, and what is kept then.
+    /// How many attempts are admitted at `now`.
     fn passing(rate: Rate, kept: &mut Option<DateTime<Utc>>, now: DateTime<Utc>) -> usize {
         let mut passed = 0;
         while let Ok(empty_at) = rate.admit(*kept, now) {

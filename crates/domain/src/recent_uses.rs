@@ -34,7 +34,7 @@ pub struct RecentUses {
 /// only briefly while all entries are looked through.
 type Shard = HashMap<ApiKeyId, Noted>;
 
-/// One key. At least one of the two is there.
+/// The uses of one key. At least one of the two is set.
 #[derive(Debug)]
 struct Noted {
     unwritten: Option<LastUse>,
@@ -77,8 +77,9 @@ impl RecentUses {
         }
     }
 
-    /// Takes all uses that are due, to be written now: those of keys that do not rest. What cannot be written
-    /// goes back with [`RecentUses::put_back`]. It looks at every key, so ask once in a while.
+    /// Takes all uses that are due to be written: those of keys that were not written recently.
+    /// [`RecentUses::put_back`] returns uses that could not be written. It looks at every key, so it must not
+    /// be called for each request.
     #[must_use]
     pub fn take_due(&self, now: DateTime<Utc>) -> Vec<KeyUse> {
         let mut due = Vec::new();
@@ -111,11 +112,10 @@ impl RecentUses {
         self.shards.iter().flat_map(take_all).collect()
     }
 
-    /// Puts back what was taken and could not be written. It is due at once, and merges with what was noted
-    /// meanwhile.
+    /// Puts back uses that could not be written. They are due at once, and merge with those noted meanwhile.
     pub fn put_back(&self, uses: &[KeyUse]) {
         for KeyUse { key, last } in uses {
-            // What was taken kept its place, so nothing is lost here, and the bound holds.
+            // Uses that are being written keep their place, so nothing is lost here, and the bound holds.
             if let Some(noted) = self.shard_of(*key).get_mut(key) {
                 noted.written_at = None;
                 noted.merge(*last);
@@ -146,7 +146,7 @@ impl RecentUses {
     }
 }
 
-/// Critical sections do not panic, so what a lock protects is consistent.
+/// Critical sections do not panic, so the protected data is consistent.
 fn locked(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -165,8 +165,7 @@ impl Noted {
         }
     }
 
-    /// Whether it was written so recently that it must not be written again. A clock that was set back ends
-    /// the rest.
+    /// Whether it was written too recently to be written again. If the clock was set back, it may be written.
     fn was_written_recently(&self, now: DateTime<Utc>) -> bool {
         self.written_at
             .is_some_and(|written_at| written_at <= now && now - written_at < RecentUses::WRITE_INTERVAL)

@@ -133,7 +133,7 @@ impl RefusedUses {
     /// Of one organization, as many keys wait to be reported.
     const PER_ORGANIZATION: usize = 100;
 
-    /// Keeps at most so many keys and organizations: some 100 bytes for each.
+    /// Keeps at most this many keys and organizations, some 100 bytes for each.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
@@ -170,7 +170,7 @@ impl RefusedUses {
         }
     }
 
-    /// Takes what is to be reported now, of at most so many keys.
+    /// Takes the uses to report now, of at most this many keys.
     pub(crate) fn take(&self, now: DateTime<Utc>, most: usize) -> Taken<'_> {
         let mut state = self.state();
         state.reported.retain(|_, until| lasts(Some(*until), now));
@@ -202,13 +202,13 @@ impl RefusedUses {
     /// The key needs no report until then: it has one, by this process or another.
     pub(crate) fn mark_reported(&self, key: ApiKeyId, until: DateTime<Utc>) {
         let mut state = self.state();
-        // Without it, the database says so again.
+        // Without the entry, the database is asked again, and gives the same answer.
         if state.reported.len() < self.capacity {
             state.reported.insert(key, until);
         }
     }
 
-    /// No more uses of the organization's keys are reported one by one until then, such as this one.
+    /// Until then, uses of the organization's keys, such as this one, are reported only as a summary.
     pub(crate) fn mark_full(&self, used: RefusedUse, until: DateTime<Utc>) {
         let mut state = self.state();
         let organization = state.organizations.entry(used.organization).or_default();

@@ -38,7 +38,7 @@ words! {
         EndedInvitations = "ended invitations",
         /// Expired console sessions. Signing out deletes a session at once.
         ExpiredSessions = "expired sessions",
-        /// Idempotency keys of requests, which what they created outlives.
+        /// Idempotency keys of requests, which are kept for less time than the created keys.
         IdempotencyKeys = "idempotency keys",
         /// Throttle buckets that are empty again.
         EmptyThrottleBuckets = "empty throttle buckets",
@@ -65,11 +65,11 @@ impl Retention {
     /// How many ended keys of a membership are kept, those that ended last. Any others are removed before
     /// their retention period is over, but are kept as long as an idempotency key.
     ///
-    /// Whoever has one key of a member may create and revoke about one key a second for good. In the 90 days
-    /// for which ended keys are kept, these would take 70 to 140 GB, and fill the disk that all members share.
-    /// 10,000 are more than people look through, and take 180 MB at most; what one day creates comes on top.
-    /// The price is that such a member's form which is sent again after more than a day may create a second
-    /// key: see [`RetentionPeriods::MIN_FORM_RECORD_RETENTION`].
+    /// One key can create and revoke about one key a second without end. In the 90 days for which ended keys
+    /// are kept, these would take 70 to 140 GB, and fill the disk that all members share. 10,000 are more
+    /// than people look through, and take 180 MB at most, besides those of the last day. The price is that a
+    /// form of such a member that is sent again after more than a day may create a second key: see
+    /// [`RetentionPeriods::MIN_FORM_RECORD_RETENTION`].
     pub const MAX_ENDED_KEYS: u32 = 10_000;
 
     /// How long an empty throttle bucket is kept, in case the clocks of replicas differ.
@@ -198,9 +198,9 @@ impl RetentionRun {
         }
     }
 
-    /// Goes through the memberships, to the next one when nothing more can be removed of the one before, or
-    /// another server holds the lock. So a batch that is not full is the last one, however few keys each
-    /// membership has too many, or the next one fails.
+    /// Goes through the memberships, and on to the next one when no more keys of the current one can be
+    /// removed, or another server holds its lock. So only the last batch is not full, unless the next one
+    /// fails.
     async fn remove_surplus_keys(
         &mut self,
         before: DateTime<Utc>,

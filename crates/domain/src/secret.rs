@@ -42,7 +42,7 @@ macro_rules! secret_type {
                 &self.0
             }
 
-            /// What is stored in the secret's place.
+            /// The digest, which is stored in place of the secret.
             #[must_use]
             pub fn digest(&self) -> $digest {
                 use sha2::Digest;

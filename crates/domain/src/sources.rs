@@ -39,13 +39,13 @@ impl Sources {
         self.ids.next()
     }
 
-    /// Somebody acts now, in no organization.
+    /// An act of this actor at the current time, in no organization.
     #[must_use]
     pub fn act(&self, actor: Actor, source: RequestSource) -> Act {
         self.act_at(self.now(), actor, source)
     }
 
-    /// Somebody acts at a moment that others judge by, too.
+    /// An act of this actor at a time that was read before.
     #[must_use]
     pub fn act_at(&self, at: DateTime<Utc>, actor: Actor, source: RequestSource) -> Act {
         Act::new(&self.ids, at, actor, source)

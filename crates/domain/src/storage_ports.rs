@@ -14,8 +14,8 @@ use crate::sign_in::ports::{
 
 macro_rules! all_of {
     ($($port:ident),* $(,)?) => {
-        /// What a store of Keyward implements. A service with users and a sign-in of its own needs only four of
-        /// these: see `testing::conformance::KeyStores`.
+        /// All ports that a store of Keyward implements. A service with users and a sign-in of its own needs
+        /// only four of these: see `testing::conformance::KeyStores`.
         pub trait StoragePorts: $($port +)* {}
 
         impl<S: $($port +)*> StoragePorts for S {}

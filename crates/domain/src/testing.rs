@@ -1,5 +1,5 @@
-//! What tests need: in-memory adapters, fixed clock, seeded randomness, builders, mocks and the conformance
-//! suite.
+//! Adapters for tests: in-memory adapters, fixed clock, seeded randomness, builders, mocks and the
+//! conformance suite.
 //!
 //! The mocks (mockall) stand beside their ports: [`MockApiKeys`](crate::ports::MockApiKeys) and so on.
 

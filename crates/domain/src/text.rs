@@ -1,9 +1,9 @@
-//! What people may write into names and descriptions.
+//! The texts that names and descriptions may have.
 //!
 //! Text is brought to Unicode Normalization Form C (UAX #15) and trimmed once, at the edge; inside, it is
 //! valid. Every script and emoji is welcome. Control characters, the marks that reorder the text around them
-//! ("Trojan Source", CVE-2021-42574), and what is drawn as nothing are refused rather than removed, so nobody
-//! stores what they did not write. So is a token, which does not belong where others read it.
+//! ("Trojan Source", CVE-2021-42574), and invisible characters are refused rather than removed, so that the
+//! stored text is the one that was typed. A token is also refused, because others read these texts.
 
 mod characters;
 mod error;
@@ -24,7 +24,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// What a person wrote.
+    /// Checks a new text.
     pub(crate) fn written(self, raw: &str, max: usize) -> Result<String, TextError> {
         let text = self.normalized(raw);
         self.check_lines(&text)?;
@@ -36,8 +36,8 @@ impl Form {
         Ok(text)
     }
 
-    /// What was accepted once. A rule that became stricter since then must not make a stored text unreadable,
-    /// so only that is checked which every version has asked.
+    /// Checks a stored text. A rule that became stricter must not make it unreadable, so only the rules of
+    /// every version are checked.
     pub(crate) fn stored(self, text: String, max: usize) -> Result<String, TextError> {
         self.check_lines(&text)?;
         characters::check_for_controls(&text)?;
@@ -45,7 +45,7 @@ impl Form {
         Ok(text)
     }
 
-    /// What a person looks for in such texts: a part of one may have no letter, or only the half of an emoji.
+    /// Checks a search term: a part of a text may have no letter, or only half of an emoji.
     pub(crate) fn searched(self, raw: &str, max: usize) -> Result<String, TextError> {
         let text = self.normalized(raw);
         if Token::is_in(&text) {
@@ -83,8 +83,7 @@ pub fn folded(text: &str) -> String {
         .collect()
 }
 
-/// What somebody typed to search for, as [`folded`] texts contain it: without the white space around it, and
-/// nothing if that is all there is.
+/// A typed search term in the form of [`folded`] texts, trimmed; `None` if it is empty.
 pub(crate) fn search_term(typed: &str) -> Option<String> {
     let term = folded(typed.trim());
     (!term.is_empty()).then_some(term)
@@ -119,7 +118,7 @@ macro_rules! text_type {
             /// The most code points allowed.
             pub const MAX: usize = $max;
 
-            /// Reads what a person wrote: normalizes, trims and checks it.
+            /// Normalizes, trims and checks a new text.
             ///
             /// # Errors
             /// Says which rule the text breaks.
@@ -127,8 +126,7 @@ macro_rules! text_type {
                 $crate::text::Form::$form.written(raw, Self::MAX).map(Self)
             }
 
-            /// Reads what was accepted once and stored since, as it is. What later versions refuse in new
-            /// texts is still read.
+            /// Reads a stored text unchanged, even if later versions refuse it as a new one.
             ///
             /// # Errors
             /// No version can have accepted the text.

@@ -1,4 +1,4 @@
-//! The token: what a client sends, and what is kept of it.
+//! The token: the secret that a client sends, its digest and its hint.
 //!
 //! `kwp_`, 32 random characters of `[0-9A-Za-z]` (190 bits), 6 characters of checksum. The prefix and the
 //! checksum make a leaked token recognizable to scanners, and let a mistyped one be refused before any
@@ -15,7 +15,7 @@ use crate::secret::redacted;
 use crate::text::displayed;
 use checksum::{ALPHABET, checksum};
 
-/// What every token begins with.
+/// The prefix of every token.
 pub const PREFIX: &str = "kwp_";
 /// Characters of a whole token.
 pub const LENGTH: usize = PREFIX.len() + BODY_LENGTH + checksum::LENGTH;
@@ -94,13 +94,13 @@ impl Token {
         &self.0
     }
 
-    /// What is stored in the token's place.
+    /// The digest, which is stored in place of the token.
     #[must_use]
     pub fn digest(&self) -> TokenDigest {
         TokenDigest(Sha256::digest(self.0.as_bytes()).into())
     }
 
-    /// What people recognize the token by.
+    /// The hint, by which people recognize the token.
     #[must_use]
     pub fn hint(&self) -> TokenHint {
         TokenHint(format!("{PREFIX}…{}", &self.0[LENGTH - TokenHint::SHOWN..]))

@@ -19,7 +19,7 @@ pub struct User {
 }
 
 impl User {
-    /// What a search compares with its term: username and display name, folded.
+    /// The text that searches look at: username and display name, folded.
     #[must_use]
     pub fn search_text(&self) -> String {
         folded(&format!("{}\n{}", self.username, self.display_name))

@@ -1,8 +1,8 @@
 //! Validity of keys and memberships: the only place that defines it.
 //!
-//! Either has at most one end. Validity is a question about a moment. A change asks about the moment of its
-//! act. Use cases that read take the moment from their caller, who passes the same one to all that makes up
-//! one answer: filter, rows, counts and previews.
+//! Either has at most one end. Validity is evaluated at a given time. A change uses the time of its act. Use
+//! cases that read get the time from their caller, who passes the same one to all parts of an answer: filter,
+//! rows, counts and previews.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -12,8 +12,8 @@ pub enum End {
     /// Planned for this time: valid before, and no longer at it. From that moment on it is
     /// [due](Self::is_due), until a store records that it has come.
     Planned(DateTime<Utc>),
-    /// It has come: somebody ended it there and then, or a planned end was recorded as come. It is over for
-    /// good, also by a clock that is behind the one that timed the end.
+    /// It has come: by an act that took effect at once, or a planned end that was recorded as come. It is
+    /// final, also by a clock that is behind the one that timed the end.
     Come(DateTime<Utc>),
 }
 

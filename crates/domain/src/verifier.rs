@@ -50,12 +50,12 @@ secret_type! {
 }
 
 impl VerifierSecretDigest {
-    /// The digest of the secret that somebody sent.
+    /// The digest of a secret that was sent.
     fn of(secret: &[u8]) -> Self {
         Self(Sha256::digest(secret).into())
     }
 
-    /// Reads a digest in hexadecimal; nothing unless it has 64 digits.
+    /// Reads a digest in hexadecimal; `None` unless it has 64 digits.
     #[must_use]
     pub fn from_hex(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];

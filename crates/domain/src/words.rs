@@ -13,7 +13,7 @@ pub struct NewerWord {
 impl NewerWord {
     const MAX: usize = 64;
 
-    /// Reads such a word; nothing if it has another number of dots.
+    /// Reads such a word; `None` if it has another number of dots.
     pub(crate) fn with_dots(word: &str, dots: usize) -> Option<Self> {
         let is_letter = |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'.');
         let parts = word.split('.');
@@ -45,7 +45,7 @@ impl fmt::Debug for NewerWord {
 }
 
 /// Declares such an enum with `as_str` and `from_word`. One whose words may be newer than this version is
-/// declared `or NewerWord` with so many dots.
+/// declared `or NewerWord` with the number of dots in its words.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident or NewerWord($dots:literal) { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
         $(#[$doc])*

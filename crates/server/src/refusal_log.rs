@@ -29,7 +29,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Adds one, unless so many wait within one of its limits that it would not be written.
+    /// Adds one, unless enough wait within one of its limits that it would not be written.
     fn put(&mut self, refusal: RefusedAttempt) {
         let is_reached = |limit: &ThrottleBucket| {
             self.within
@@ -92,8 +92,8 @@ impl BackgroundWriter for RefusalLog {
     const RECORDS: &'static str = "refused sign-ins";
     const TASK: &'static str = "refused_sign_ins";
 
-    /// In an outage the rest waits for the next time; so does what was being written, if the storage was
-    /// unavailable. What fails otherwise may be written, and counts as passed over.
+    /// In an outage, the remaining refusals wait for the next run, and so does the current one if the storage
+    /// was unavailable. After any other error it may have been written, and counts as passed over.
     async fn write(&self) -> Result<usize, StorageError> {
         let mut outcome = Ok(0);
         while let Some(refusal) = self.queue.first() {
@@ -148,7 +148,6 @@ mod tests {
     use crate::clock::SystemClock;
     use crate::random::OsRandom;
 
-    /// Counts what is written, and fails or hangs on request.
     #[derive(Default)]
     struct Book {
         is_down: AtomicBool,
@@ -214,7 +213,7 @@ mod tests {
         }
 
         fn refuse(&self, user: Option<UserId>) {
-            let limit = user.map_or(EventLimit::Nobody, EventLimit::WrongPasswords);
+            let limit = user.map_or(EventLimit::UnknownUsername, EventLimit::WrongPasswords);
             self.refuse_within(limit, user);
         }
 
@@ -280,8 +279,8 @@ mod tests {
         }
         scene.refuse(Some(scene.ids.next()));
         scene.start().finish().await;
-        let (of_user, of_address, of_nobody, of_another) = (20, 1, 3, 1);
-        assert_eq!(scene.written(), of_user + of_address + of_nobody + of_another);
+        let (of_user, of_address, of_unknown, of_another) = (20, 1, 3, 1);
+        assert_eq!(scene.written(), of_user + of_address + of_unknown + of_another);
         assert!(scene.queue.waiting.lock().within.is_empty());
     }
 

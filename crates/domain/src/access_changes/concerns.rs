@@ -33,10 +33,10 @@ impl Concerns {
         keys.collect()
     }
 
-    /// What the log lists: not each of thousands of keys by itself, but their consumers, those with the most
-    /// keys first; if that does not suffice, the organizations with the most consumers, and everyone only if
-    /// these are too many as well. So if many keys end at once, the replicas read few keys of other consumers
-    /// again.
+    /// Shortens the list for the log. If there are too many keys, it names consumers in their place, those
+    /// with the most keys first; if there are too many consumers, organizations, those with the most
+    /// consumers first; and everyone only if there are too many of these. So if many keys end at once,
+    /// replicas read few keys of other consumers again.
     #[must_use]
     pub fn summary(mut self, consumers: &HashMap<ApiKeyId, MembershipId>) -> Vec<Concern> {
         self.widen(|concern, _| match concern {

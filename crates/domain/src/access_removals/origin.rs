@@ -1,4 +1,4 @@
-//! Which database an audit log is of.
+//! Whether an audit log was printed from this database or from one that it replaced.
 
 use super::AccessRemovals;
 use crate::audit::{Action, AuditEvent};
@@ -7,10 +7,10 @@ use crate::page::PageSize;
 use crate::ports::{AuditFeed, AuditLogId, FeedPage, FeedPosition, ReadFeedError, StorageError};
 
 impl AccessRemovals {
-    /// Whether this database has all that the log has, and more of what `is_of_log` accepts: the log was
-    /// printed from this database, or ends before the backup. An export from this database is more, too: its
-    /// event follows the log or, if the log was followed, is in it. If nothing happened after the backup, a
-    /// restored database has all of the log and no more.
+    /// Whether this database has all events of the log, and later ones that `is_of_log` accepts: then the log
+    /// was printed from this database, or ends before the backup. The event of an export counts as a later
+    /// one: it follows the log or, if the log was followed, is in it. If nothing happened after the backup, a
+    /// restored database has all events of the log and no later ones.
     ///
     /// # Errors
     /// The store failed, so it is unknown.
@@ -25,7 +25,7 @@ impl AccessRemovals {
         let mut events = self.removals.clone();
         events.push(last.position);
         events.sort_unstable();
-        // The latest first: a restored database lacks them, and then the others do not matter.
+        // The latest first: a restored database lacks these, so the others need not be read.
         for event in events.into_iter().rev() {
             if events_after(feed, event.id, PageSize::ONE).await?.is_none() {
                 return Ok(false);
@@ -58,7 +58,7 @@ async fn events_after(
     event: AuditEventId,
     at_most: PageSize,
 ) -> Result<Option<FeedPage>, StorageError> {
-    // The event alone decides: no log has such a number.
+    // No log has this number, so that only the event decides.
     let position = FeedPosition {
         number: u64::MAX,
         log: AuditLogId(0),

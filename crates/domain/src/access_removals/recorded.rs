@@ -1,4 +1,4 @@
-//! What one audit event records about access.
+//! The change of access that one audit event records.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use super::removal::{AccessRemoval, ManualRemoval};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
 
-/// The latest change of each thing decides whether it is taken away.
+/// The access that an event gives or removes. The latest change of each decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ChangedThing {
     Access(AccessRemoval),
@@ -29,7 +29,7 @@ pub(super) enum Removal {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NewerEvent;
 
-/// A thing, and what took it away, or `None` if it was given or given back. Other events have no change.
+/// The changed access, and its removal, or `None` if it was given or restored. Other events have no change.
 pub(super) fn change_of(event: &AuditEvent) -> Result<Option<(ChangedThing, Option<Removal>)>, NewerEvent> {
     macro_rules! subject {
         ($kind:ident) => {
@@ -128,8 +128,8 @@ const fn project_member(event: &AuditEvent) -> Result<AccessRemoval, NewerEvent>
     }
 }
 
-/// Whoever signs in with somebody else's browser ends that person's session, which the event names as its
-/// object.
+/// The user whose session ended: the event's object, if another user signed in with the same browser, else
+/// its actor.
 const fn user_of_session(event: &AuditEvent) -> Result<UserId, NewerEvent> {
     match (event.object, event.actor) {
         (Some(Subject::User(user)), _) | (None, Actor::User(user)) => Ok(user),
@@ -143,7 +143,7 @@ fn new_value<T: FromStr>(event: &AuditEvent) -> Result<Option<T>, NewerEvent> {
 }
 
 impl Removal {
-    /// Once that is repeated, nothing of this is left.
+    /// The removal that includes this one.
     pub(super) const fn part_of(self) -> Option<Self> {
         match self {
             Self::Access(AccessRemoval::OwnerRole(member) | AccessRemoval::ProjectMember(_, member))

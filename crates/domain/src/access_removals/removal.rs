@@ -15,7 +15,7 @@ pub enum AccessRemoval {
     Membership(MembershipId),
     /// An owner became a member.
     OwnerRole(MembershipId),
-    /// An invitation was revoked or accepted: nobody else can join with it.
+    /// An invitation was revoked or accepted: it cannot be used any more.
     Invitation(InvitationId),
     /// A project was archived.
     Project(ProjectId),
@@ -64,7 +64,7 @@ impl AccessRemoval {
 }
 
 impl ManualRemoval {
-    /// What of an organization it is about; nothing if it is about a user.
+    /// The object in an organization that it concerns; `None` if it concerns a user.
     #[must_use]
     pub const fn subject(&self) -> Option<Subject> {
         match *self {

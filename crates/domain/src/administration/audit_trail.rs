@@ -19,7 +19,6 @@ use crate::user::Username;
 
 /// The period of notices about refused uses and leaks.
 const NOTICE_PERIOD: TimeDelta = TimeDelta::days(7);
-/// The maximum number of search steps.
 const MAX_SEARCH_STEPS: usize = 4;
 
 /// The use cases that read audit events.
@@ -67,9 +66,9 @@ impl AuditTrail {
         self.page(Some(authority.organization_id()), filter, page).await
     }
 
-    /// The latest uses of the member's keys that no longer work, of the last days, the latest first. Of many,
-    /// only some are in the log, and among very many other events, only the latest are searched. The member
-    /// MUST act in person: a key reads only of the keys in its reach.
+    /// Recent uses of the member's keys that no longer work, the latest first. Some may be missing: the log
+    /// does not record every use, and only the latest events are searched. The member MUST be signed in: a
+    /// key may read only about keys in its reach.
     pub async fn refused_uses(&self, member: &Member) -> Result<AuditPage, StorageError> {
         let filter = AuditFilter {
             action: Some(Action::UseApiKey),
@@ -82,12 +81,12 @@ impl AuditTrail {
         self.with_names(organization, &filter, events).await
     }
 
-    /// The latest revocations of keys whose tokens somebody reported as leaked, of the last days, the latest
-    /// first; as with [`AuditTrail::refused_uses`], only some of many.
+    /// Recent revocations of keys whose tokens were reported as leaked, the latest first. As with
+    /// [`AuditTrail::refused_uses`], some may be missing.
     pub async fn leaks(&self, organization: OrganizationId) -> Result<Vec<AuditEvent>, StorageError> {
         let filter = AuditFilter {
             action: Some(Action::RevokeApiKey),
-            // Nobody else revokes a key without saying who they are.
+            // Only reports of leaks are anonymous.
             actor: Some(Actor::Anonymous),
             from: Some(self.sources.now() - NOTICE_PERIOD),
             ..AuditFilter::default()
@@ -96,7 +95,8 @@ impl AuditTrail {
         Ok(found.items)
     }
 
-    /// The store may search in several steps; a log in which the events are rare is searched no further.
+    /// Lists the latest events. A store may search in several steps; if the events are rare, the search ends
+    /// after [`MAX_SEARCH_STEPS`].
     async fn latest(
         &self,
         organization: Option<OrganizationId>,

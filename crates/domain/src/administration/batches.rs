@@ -11,7 +11,7 @@ use crate::sources::Sources;
 #[derive(Debug, thiserror::Error)]
 #[error("stopped before all keys were changed")]
 pub struct Stopped<P, E: Error + 'static> {
-    /// What had been done by then.
+    /// The progress until then.
     pub progress: P,
     /// Why it went no further.
     #[source]

@@ -11,8 +11,8 @@ use crate::rate::Throttled;
 use crate::sign_in::ports::{AttemptKind, Throttle};
 use crate::sign_in::throttle::ThrottleBucket;
 
-/// Counts what owners do that writes an audit event and can be repeated without end, for each owner and for
-/// each organization. So nobody fills the disk on which every organization's log is.
+/// Counts changes by owners that write an audit event and can be repeated without end, for each owner and for
+/// each organization, so that no owner can fill the disk on which the logs of all organizations are.
 ///
 /// Removing members, revoking keys and invitations, archiving projects and the like are never counted, and so
 /// never refused: each can be repeated only after something that is counted. Nor is the command line.
@@ -61,7 +61,7 @@ impl ChangeLimit {
             return Ok(());
         };
         buckets.push(ThrottleBucket::changes_by_owner(owner));
-        // Last, so that nobody holds the lock on it while they wait for another. An owner may invite any
+        // Last, so that its lock is not held during the wait for another bucket. An owner may invite any
         // number of owners, each with a bucket of their own.
         buckets.push(ThrottleBucket::changes_in(authority.organization_id()));
         let counted = self.0.count_attempt(AttemptKind::OwnerChange, buckets, now);

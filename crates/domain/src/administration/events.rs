@@ -1,4 +1,4 @@
-//! Audit events that only the store can complete, because it knows what else a change ends.
+//! Audit events that only the store can make, because it knows what else a change ends.
 
 use chrono::{DateTime, Utc};
 
@@ -47,7 +47,7 @@ impl Act {
         }
     }
 
-    /// The event for the end of a membership: the member left, or somebody else removed them.
+    /// The event for the end of a membership: the member left, or another actor removed them.
     #[must_use]
     pub fn end_of_membership(&self, id: MembershipId, member: UserId) -> AuditEvent {
         let action = if self.actor == Actor::User(member) {

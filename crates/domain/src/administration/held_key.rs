@@ -6,8 +6,8 @@ use crate::administration::member_overview::MemberProfile;
 use crate::api_key::{ApiKey, LastUse};
 use crate::shortened_address::ShortenedAddress;
 
-/// A key as owners may see it, with its user and membership: all of an [`ApiKey`] but from where exactly it
-/// was used. What else they may not see, [`HeldKey::new`] has to take away.
+/// A key as owners may see it, with its user and membership: an [`ApiKey`] without the exact address of its
+/// last use. [`HeldKey::new`] has to remove any other field that owners must not see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldKey {
     /// Without its last use.
@@ -19,7 +19,7 @@ pub struct HeldKey {
 }
 
 impl HeldKey {
-    /// Omits what owners may not see, and shortens the IP address.
+    /// Omits fields that owners must not see, and shortens the IP address.
     #[must_use]
     pub fn new(mut key: ApiKey, holder: MemberProfile) -> Self {
         let last_use = key.last_use.take().map(|last| LastUse {
@@ -42,7 +42,7 @@ impl Deref for HeldKey {
     }
 }
 
-/// For stores that misread what they keep.
+/// For stores in tests that misread a field.
 #[cfg(feature = "testing")]
 impl std::ops::DerefMut for HeldKey {
     fn deref_mut(&mut self) -> &mut ApiKey {

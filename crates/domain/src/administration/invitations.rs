@@ -22,7 +22,7 @@ use crate::sources::Sources;
 /// The owner's input for a new invitation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvitationDraft {
-    /// For whom it is, in the words of who invites; not an account.
+    /// The person invited, in the inviter's words; not an account.
     pub invitee: Invitee,
     /// The role of the membership that it begins.
     pub role: Role,

@@ -12,18 +12,18 @@ pub enum KeySelection {
     Keys {
         /// Those of other organizations' keys select nothing.
         ids: Vec<ApiKeyId>,
-        /// And what came from them, or not.
+        /// Whether their descendants are revoked, too.
         descendants: DescendantKeys,
     },
     /// All of one consumer.
     OfConsumer(MembershipId),
     /// All that were created before the cut-off time, and their descendants, also below keys that retention
-    /// has removed: whoever has stolen a key may have created others with it since, and revoked it. The cut-off
+    /// has removed: the thief of a key may have created others with it since, and revoked it. The cut-off
     /// time is at least [`CutoffTime::MIN_AGE`] old, because a store cannot see keys that are being created.
     IssuedBefore(CutoffTime),
 }
 
-/// What one batch of a revocation came to.
+/// The result of one batch of a revocation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RevokedBatch {
     /// The keys that were valid until then, the oldest first (by identifier, or by when their
@@ -34,7 +34,7 @@ pub struct RevokedBatch {
     pub is_last: bool,
 }
 
-/// What one batch of applying a longest life came to.
+/// The result of one batch of applying a longest life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShortenedBatch {
     /// How many keys got an earlier end, or one at all.
@@ -43,12 +43,12 @@ pub struct ShortenedBatch {
     pub continues_after: Option<ApiKeyId>,
 }
 
-/// What a revocation would revoke.
+/// The keys that a revocation would end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RevocationPreview {
     /// Of the keys that were selected.
     pub selected: PreviewedKeys,
-    /// Of the other keys, those that came from these; nothing unless the selection means them, too.
+    /// Their descendants among the other keys; empty unless the selection includes descendants.
     pub descendants: PreviewedKeys,
 }
 

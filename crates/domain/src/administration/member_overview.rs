@@ -8,7 +8,7 @@ use crate::user::{User, Username};
 /// How a live member of an organization is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhichMember {
-    /// A membership of a former member finds nobody, also if they joined again.
+    /// The membership of a former member is not found, even if they joined again.
     Id(MembershipId),
     /// By the whole name that they sign in with.
     Username(Username),
@@ -68,7 +68,7 @@ impl MemberFilter {
         Self { term }
     }
 
-    /// What [`User::search_text`] must contain, literally; a store escapes its own wildcards.
+    /// A text that [`User::search_text`] must contain, literally; a store escapes its own wildcards.
     pub fn term(&self) -> Option<&str> {
         self.term.as_deref()
     }

@@ -57,7 +57,7 @@ impl Members {
             .await
     }
 
-    /// Somebody who is a member at this moment.
+    /// Finds a live member.
     pub async fn find(
         &self,
         authority: &Authority,
@@ -67,7 +67,7 @@ impl Members {
         self.members.find(authority.organization_id(), id, now).await
     }
 
-    /// Who somebody is who is a member at this moment, without what [`Members::find`] counts.
+    /// Finds the profile of a live member, without the counts of [`Members::find`].
     pub async fn identify(
         &self,
         authority: &Authority,
@@ -92,8 +92,8 @@ impl Members {
         self.members.identify(organization, member, now).await
     }
 
-    /// Finds by username somebody whose keys are to end. If nobody is found, no server accepts the keys that
-    /// they had here: whoever ended the membership may still be waiting.
+    /// Finds by username a member whose keys are to end. If there is none, it waits until no server accepts
+    /// keys of a former member: the request that ended the membership may still be waiting.
     pub async fn find_to_end_access(
         &self,
         authority: &Authority,
@@ -180,8 +180,8 @@ impl Members {
             .await
     }
 
-    /// Sets, moves or removes the planned end of a membership. When this returns, every server goes by it:
-    /// from its moment on, the consumer's keys give no access.
+    /// Sets, moves or removes the planned end of a membership. When this returns, every server knows the new
+    /// end: from that time on, the consumer's keys give no access.
     ///
     /// # Errors
     /// See [`ChangeMembershipExpiryError`]; then nothing was changed.
@@ -206,8 +206,8 @@ impl Members {
         changed
     }
 
-    /// Ends a membership for good and revokes the user's open invitations. When this returns, the consumer's
-    /// keys no longer give access.
+    /// Ends a membership and revokes the user's open invitations. When this returns, the consumer's keys no
+    /// longer give access.
     ///
     /// # Errors
     /// See [`EndMembershipError`]; then nothing was changed.
@@ -221,8 +221,8 @@ impl Members {
         self.end(authority.organization_id(), id, act).await
     }
 
-    /// Ends the member's own membership for good and revokes their open invitations. Their keys of this
-    /// organization no longer give access.
+    /// Ends the member's own membership and revokes their open invitations. Their keys of this organization
+    /// no longer give access.
     ///
     /// # Errors
     /// See [`EndMembershipError`]; then they stay a member.
@@ -234,13 +234,13 @@ impl Members {
         self.end(member.organization.id, member.membership.id, act).await
     }
 
-    /// Waits until no server takes somebody for a member who is none, before a request to leave is told so:
-    /// whoever repeats one, because its answer was lost, is no member any more.
+    /// Waits until every server knows which memberships have ended, before a request to leave is answered by
+    /// a user who is not a member: it may be a repetition of one whose answer was lost.
     pub async fn gone_everywhere(&self) {
         self.to_all_servers.wait().await;
     }
 
-    /// Also waits where nobody is found: whoever ended the membership may still be waiting.
+    /// Also waits if the membership is not found: the request that ended it may still be waiting.
     async fn end(
         &self,
         organization: OrganizationId,

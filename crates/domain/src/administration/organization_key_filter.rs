@@ -28,7 +28,7 @@ pub struct OrganizationKeyFilter {
     hint: Option<TokenHint>,
 }
 
-/// A filter by the holder's membership. Keys of former members give no access, whatever their state.
+/// A filter by the holder's membership. Keys of former members give no access, even if they are not revoked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HolderStatusFilter {
     /// Keys of members and of former members.
@@ -54,7 +54,7 @@ impl HolderStatusFilter {
 
 impl OrganizationKeyFilter {
     /// Keys of which [`ApiKey::search_text`] or the holder's [`User::search_text`] contains the
-    /// [term](search_term), and that have the hint, if somebody typed a whole one. An empty term finds all.
+    /// [term](search_term), and that have the hint, if the term is a whole one. An empty term finds all.
     ///
     /// [`User::search_text`]: crate::user::User::search_text
     #[must_use]
@@ -109,7 +109,7 @@ impl OrganizationKeyFilter {
         }
     }
 
-    /// What one of the two search texts must contain, literally; a store escapes its own wildcards.
+    /// A text that one of the two search texts must contain, literally; a store escapes its own wildcards.
     pub fn term(&self) -> Option<&str> {
         self.term.as_deref()
     }

@@ -92,7 +92,7 @@ impl OrganizationKeys {
             .await
     }
 
-    /// What a revocation of the selection would end at this moment.
+    /// Counts the keys that a revocation of the selection would end now.
     pub async fn revocation_preview(
         &self,
         authority: &Authority,
@@ -111,9 +111,9 @@ impl OrganizationKeys {
         CutoffTime::new(moment, self.sources.now()).map(KeySelection::IssuedBefore)
     }
 
-    /// Revokes keys for good, with a note to their holders, batch by batch, until none is left or the time
-    /// budget is used up. Without a time budget, it runs until none is left. When this returns, also with an
-    /// error, no server accepts the keys that were revoked.
+    /// Revokes keys, with a note to their holders, batch by batch, until none is left or the time budget is
+    /// used up. Without a time budget, it runs until none is left. When this returns, also with an error, no
+    /// server accepts the keys that were revoked.
     ///
     /// # Errors
     /// See [`Stopped`]. Keys revoked before stay revoked; a repeated call continues.

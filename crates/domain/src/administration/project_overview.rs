@@ -47,7 +47,7 @@ impl ProjectFilter {
         self.status
     }
 
-    /// What [`Project::search_text`] must contain, literally; a store escapes its own wildcards.
+    /// A text that [`Project::search_text`] must contain, literally; a store escapes its own wildcards.
     pub fn term(&self) -> Option<&str> {
         self.term.as_deref()
     }

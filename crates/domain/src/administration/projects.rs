@@ -207,7 +207,7 @@ impl Projects {
         source: RequestSource,
     ) -> Result<(), ChangeProjectError> {
         let act = authority.act(&self.sources, source);
-        // What takes access away is never refused: see `ChangeLimit`.
+        // Archiving removes access, so it is never limited: see `ChangeLimit`.
         if change != ProjectChange::Archive {
             self.limit.count::<ChangeProjectError>(authority, act.at).await?;
         }

@@ -1,4 +1,4 @@
-//! The audit log in the order in which it was committed, and where somebody stands who follows it.
+//! The audit log in the order of commits, and the position of a follower in it.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;

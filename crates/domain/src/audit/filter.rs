@@ -1,4 +1,4 @@
-//! Which events somebody looks for, and where a list of them stands.
+//! The filter of a list of events, and a position in it.
 
 use chrono::{DateTime, Utc};
 
@@ -10,7 +10,7 @@ use crate::id::AuditEventId;
 pub struct AuditPosition {
     /// The event's moment.
     pub at: DateTime<Utc>,
-    /// Tells apart events of the same millisecond.
+    /// Orders events of the same millisecond.
     pub id: AuditEventId,
 }
 
@@ -23,12 +23,12 @@ impl From<&AuditEvent> for AuditPosition {
     }
 }
 
-/// Which events a list shows. What is absent does not matter; what is given MUST all hold.
+/// Selects events. An event MUST match all fields that are given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
     /// Who did it.
     pub actor: Option<Actor>,
-    /// What they did.
+    /// The action.
     pub action: Option<Action>,
     /// To what, be it the event's subject or its object.
     pub subject: Option<Subject>,

@@ -19,7 +19,7 @@ fn actors_and_subjects_are_read_back_from_kind_and_id() {
 }
 
 #[test]
-fn unknown_kind_and_missing_id_are_told_apart() {
+fn unknown_kind_and_missing_id_are_distinguished() {
     use InvalidReference::{MissingId, UnknownKind};
     let id = Some(Uuid::from_u128(7));
     assert_eq!(Actor::from_kind("project", None), Err(UnknownKind));

@@ -12,13 +12,12 @@ impl PersonalKeys {
     /// but counts for the rate limit. When this returns, every server knows of a change of the planned end.
     ///
     /// # Errors
-    /// [`EditKeyError::HolderGone`] if the holder's membership ended or their key was revoked since they
-    /// proved who they are; [`EditKeyError::Throttled`] if they created and edited keys too often, whatever
-    /// else would be said of this one; [`EditKeyError::NotFound`] also for a key out of the holder's
-    /// [reach](Holder::reach); [`EditKeyError::Revoked`] and [`EditKeyError::PreconditionFailed`] even if
-    /// nothing would change; [`EditKeyError::CannotExtendLife`] if the key that the holder acts through, or
-    /// one whose successor is valid, would live longer; [`EditKeyError::InvalidExpiry`] if its new planned
-    /// end has passed meanwhile.
+    /// [`EditKeyError::HolderGone`] if the holder's membership ended or their key was revoked since they proved who
+    /// they are; [`EditKeyError::Throttled`] if they created and edited keys too often, in preference to all errors
+    /// below; [`EditKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach);
+    /// [`EditKeyError::Revoked`] and [`EditKeyError::PreconditionFailed`] even if nothing would change;
+    /// [`EditKeyError::CannotExtendLife`] if the key that the holder acts through, or one whose successor is valid,
+    /// would live longer; [`EditKeyError::InvalidExpiry`] if the new planned end has passed meanwhile.
     pub async fn edit(
         &self,
         holder: &Holder,
@@ -31,8 +30,8 @@ impl PersonalKeys {
             return Err(EditKeyError::NotFound);
         }
         let act = holder.act(&self.sources, source);
-        // A restricted key may edit itself. Whoever has stolen it could otherwise use up the limit with that, and
-        // its user could create none.
+        // A restricted key may edit itself, but leaves half of the limit: its thief must not keep its user from creating
+        // keys.
         let changes = match holder.reach() {
             KeyReach::All => self.limits.changes,
             KeyReach::Only(_) => self.limits.changes.leaving_half(),

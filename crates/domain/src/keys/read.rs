@@ -21,7 +21,7 @@ pub enum ReadKeyError {
 }
 
 impl PersonalKeys {
-    /// One of the holder's keys, in whatever state.
+    /// One of the holder's keys, in any state.
     ///
     /// # Errors
     /// [`ReadKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach).

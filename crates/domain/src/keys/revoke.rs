@@ -8,8 +8,8 @@ use crate::keys::PersonalKeys;
 use crate::ports::{DescendantKeys, RevokeKeyError};
 
 impl PersonalKeys {
-    /// Revokes one of the holder's keys, for good: when this returns, no server accepts it. Returns the keys
-    /// that were valid until now: none if it was revoked before and had no valid descendants to go with it.
+    /// Revokes one of the holder's keys: when this returns, no server accepts it. Returns the keys that were
+    /// valid until now: none if it was revoked before and no valid descendants were to be revoked with it.
     ///
     /// # Errors
     /// [`RevokeKeyError::HolderGone`] if the key that the holder acts through is accepted no more, then by no

@@ -1,8 +1,8 @@
-//! What a store must promise for recording planned ends that have come.
+//! The ports for recording planned ends that have come.
 //!
 //! To record an end is to replace [`End::Planned`](crate::validity::End::Planned) by
 //! [`End::Come`](crate::validity::End::Come) of the same moment. Nothing else of the key or the membership
-//! changes: a key keeps who planned its end, why, and the note. Whatever records an end (also
+//! changes: a key keeps who planned its end, why, and the note. Every method that records an end (also
 //! [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke), [`MemberStore::end`] and others) MUST write its event
 //! in the same transaction, [`Act::planned_end_of_key`] or [`Act::planned_end_of_membership`], and so that of
 //! any number of concurrent calls one does.
@@ -33,10 +33,10 @@ pub trait PlannedEndStore: Send + Sync {
     async fn record_ends_of_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError>;
 
     /// Ends valid keys that [end on the first use](crate::api_key::ApiKey::ends_on_first_use) of their
-    /// successors, if a use of the successor is recorded: each is
-    /// [revoked by its rotation](crate::api_key::Revocation::by_rotation), at the moment of the act and by
-    /// its actor. Their order is not defined. A key whose successor has ended MUST stay valid: nobody can use
-    /// that one instead.
+    /// successors, if a use of the successor is recorded: each is [revoked by its
+    /// rotation](crate::api_key::Revocation::by_rotation), at the moment of the act and by its actor. Their
+    /// order is not defined. A key whose successor has ended MUST stay valid, because its successor cannot be
+    /// used instead.
     ///
     /// MUST write [`Act::end_of_rotated_key`] of each.
     async fn end_rotated_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError>;

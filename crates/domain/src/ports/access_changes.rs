@@ -9,8 +9,7 @@ use crate::ports::StorageError;
 ///
 /// Every change of what a key may do or reach MUST raise the counter in its own transaction: the end of a key
 /// or membership, planned or come, a role, being added to a project or removed from it, and a project that is
-/// archived, restored or renamed. A reader of a number MUST also read what was changed with it, from then on
-/// and in every query.
+/// archived, restored or renamed. Once a number was read, every later query MUST see the changes up to it.
 #[async_trait]
 pub trait AccessChanges: Send + Sync {
     /// Makes a replica known, as one that has seen everything up to the counter, which is returned. One that

@@ -55,9 +55,9 @@ use crate::rate::{Rate, Throttled};
 pub trait ApiKeys: Send + Sync {
     /// Adds a valid key, and returns it as it is stored.
     ///
-    /// If [`NewApiKey::organization_decides`], MUST store as [`ApiKey::can_manage_keys`] what the consumer's
-    /// organization has chosen for new keys, as read in this transaction. MUST write the event
-    /// `act.creation_of_key(&key)`, with the key as it is stored.
+    /// If [`NewApiKey::organization_decides`], MUST store as [`ApiKey::can_manage_keys`] the default of the consumer's
+    /// organization, as read in this transaction. MUST write the event `act.creation_of_key(&key)`, with the key as it
+    /// is stored.
     ///
     /// While another transaction handles a request with the same idempotency key, a store MAY refuse this one
     /// with [`AddKeyError::InProgress`], which precedes the checks. A form waits.

@@ -14,10 +14,10 @@ use crate::ports::StorageError;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait AuditFeed: Send + Sync {
-    /// The events after a position by rising number, or from the first that is kept; at most so many.
+    /// The events after a position by rising number, or from the first that is stored; at most this many.
     ///
     /// An event that is not among them and becomes visible later MUST get a higher number than all that were
-    /// ever returned: a store in which transactions with lower numbers commit later MUST keep back what comes
+    /// ever returned: a store in which transactions with lower numbers commit later MUST hold back the events
     /// after these.
     ///
     /// The entries and [`FeedPage::removed_through`] MUST be of one moment, so that an event that was removed

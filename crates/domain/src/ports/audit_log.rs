@@ -8,7 +8,7 @@ use crate::id::OrganizationId;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 
-/// Keeps what happened. Events of changes are written by the methods that make the change.
+/// The audit log. Events of changes are written by the methods that make the change.
 ///
 /// Events are only ever added: an event whose identifier is taken MUST be refused with a
 /// [`StorageError`], and so MUST its change.
@@ -19,12 +19,12 @@ pub trait AuditLog: Send + Sync {
     async fn record(&self, event: AuditEvent) -> Result<(), StorageError>;
 
     /// A page of the events that pass the filter, by descending [`AuditPosition`]: those of one organization,
-    /// or with `None` those of no organization. Another organization's events MUST NOT be among them,
-    /// whatever they are about.
+    /// or with `None` those of no organization. Another organization's events MUST NOT be among them, even if
+    /// they are about this one.
     ///
     /// Every event of the organization that the filter [accepts](AuditFilter::accepts) MUST be on one of the
-    /// pages, by what the event says of itself: the clocks of several servers differ, so a store MUST NOT
-    /// tell an event's moment from its identifier.
+    /// pages, by the event's own fields: the clocks of several servers differ, so a store MUST NOT derive an
+    /// event's time from its identifier.
     ///
     /// If the filter has more than one of actor, action and subject, or with `None` any of them, a store MAY
     /// stop a search before the page is full, so that no page takes long. [`Page::next`] is then the last

@@ -10,7 +10,7 @@ use crate::token::TokenDigest;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Credentials: Send + Sync {
-    /// The credential whose token has this digest, in whatever state, all of it as of one moment.
+    /// The credential whose token has this digest, in any state, all of it as of one moment.
     ///
     /// MUST see every revocation and every ended membership that was answered before the call. If it cannot
     /// know, because neither the database answers nor a lease says that its memory is right, it MUST fail.

@@ -23,7 +23,7 @@ pub enum StorageError {
         column: &'static str,
         /// The row's identifier.
         id: String,
-        /// What is wrong with the value, without the value.
+        /// Why the value is invalid, without the value.
         problem: String,
     },
     /// Anything else: a defect in the store or its schema. Nothing was changed.

@@ -18,7 +18,7 @@ pub struct RefusedUseReports {
 }
 
 impl RefusedUseReports {
-    /// At one time, so many uses are written: each in a transaction of its own.
+    /// The maximum number of uses that are written at one time, each in a transaction of its own.
     const AT_ONCE: usize = 200;
 
     /// Reports what is noted in `uses`.
@@ -31,11 +31,11 @@ impl RefusedUseReports {
         }
     }
 
-    /// Writes what is due, and returns how many events that were.
+    /// Writes the due uses, and returns the number of events.
     ///
     /// # Errors
-    /// Only if the store fails. In an outage, what is not written is due the next time; else only the uses
-    /// that the store rejected are not written, and they are dropped.
+    /// Only if the store fails. In an outage, the uses that were not written are due again; otherwise, only
+    /// those that the store rejected were not written, and are dropped.
     pub async fn write(&self) -> Result<usize, StorageError> {
         let mut written = Ok(0);
         // Second, the organizations with more uses than are reported singly: the first pass finds these.

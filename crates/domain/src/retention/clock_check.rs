@@ -19,9 +19,9 @@ const MAX_CLOCK_JUMP: TimeDelta = TimeDelta::days(7);
 pub struct ClockWitnesses {
     /// The clock of the database's server; none if the database has none but that of this machine.
     pub database: Option<DateTime<Utc>>,
-    /// How late it was when the clock was believed the last time. Before the first look: when the tables were
-    /// made, or when the newest event happened that came with an import. Not the newest event of all, which
-    /// the clock in question may have timed.
+    /// The time when the clock was last trusted. Before the first check: when the tables were created, or the
+    /// time of the newest imported event. Not the newest event of all, which may have been timed by the
+    /// doubtful clock.
     pub believed_at: DateTime<Utc>,
 }
 
@@ -39,16 +39,16 @@ pub enum ClockDoubt {
     /// The clock is far from the time of the last check.
     #[error("the clock shows {ours}; at the last check it showed {last}")]
     Jumped {
-        /// What the clock says.
+        /// The time of this server's clock.
         ours: DateTime<Utc>,
-        /// What it said when it was believed the last time.
+        /// The time when the clock was last trusted.
         last: DateTime<Utc>,
     },
 }
 
 impl ClockWitnesses {
-    /// Looks at a clock that says it is `now`, and that is right if a person says so. If it is believed, the
-    /// store MUST keep this moment as [`believed_at`](Self::believed_at).
+    /// Checks a clock that shows `now`, and that an administrator may have confirmed. If it is trusted, the
+    /// store MUST keep this time as [`believed_at`](Self::believed_at).
     ///
     /// # Errors
     /// Why the clock is not trusted. A confirmation does not help if two clocks differ.
@@ -81,7 +81,8 @@ mod tests {
         }
     }
 
-    /// Looks again and again, each time with what the look before left; whether the clock was believed.
+    /// Checks these times in turn, each with the state that the previous check left. Returns whether the
+    /// clock was trusted.
     fn looks(mut witnesses: ClockWitnesses, moments: &[&str]) -> Vec<bool> {
         let look = |moment: &&str| {
             let now = at(moment);

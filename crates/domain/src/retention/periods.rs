@@ -113,5 +113,5 @@ pub struct InvalidRetentionPeriod {
 
 const _: () = assert!(
     RetentionPeriods::MIN_FORM_RECORD_RETENTION.num_seconds() > Session::ABSOLUTE_TIMEOUT.num_seconds(),
-    "whoever sends a form again has had to sign in again since what it made ended"
+    "a session ends before the records of its forms are purged"
 );

@@ -17,10 +17,10 @@ use crate::ports::StorageError;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait RetentionStore: Send + Sync {
-    /// Looks at a clock that says it is `now`, before anything is removed by it: MUST ask
+    /// Checks a clock that shows `now`, before records are removed by it: MUST ask
     /// [`ClockWitnesses::check`](super::ClockWitnesses::check) with all witnesses that it has and, if the
-    /// clock is believed, keep that moment, in one transaction. Why the clock is not believed, if it is not.
-    /// A person said that it is right if it `is_confirmed`.
+    /// clock is trusted, keep that time, in one transaction. Returns why the clock is not trusted, if it is
+    /// not. `is_confirmed` if an administrator confirmed that it is right.
     async fn check_clock(
         &self,
         now: DateTime<Utc>,
@@ -51,9 +51,9 @@ pub trait RetentionStore: Send + Sync {
     ) -> Result<Option<MembershipId>, StorageError>;
 
     /// Removes [`SurplusKeys`]; if several keys ended at the same time, it is up to the store which of them
-    /// count as the last. MUST NOT remove a key whose end is planned and not recorded, whatever its time, or
-    /// count it. What holds for [`Self::remove_dead_keys`] holds here, too: no audit event, and children MUST
-    /// stay in the key tree.
+    /// count as the last. MUST neither remove nor count a key whose planned end is not recorded, even if its
+    /// time has come. What holds for [`Self::remove_dead_keys`] holds here, too: no audit event, and children
+    /// MUST stay in the key tree.
     async fn remove_surplus_keys(&self, surplus: SurplusKeys, at_most: u32) -> Result<u32, StorageError>;
 
     /// Removes invitations that were [over](crate::invitation::Invitation::ended_or_expires_at) before this
@@ -72,7 +72,7 @@ pub trait RetentionStore: Send + Sync {
     ) -> Result<u32, StorageError>;
 
     /// Forgets the [idempotency keys of requests](crate::keys::IdempotencyKey::request) that created keys
-    /// before this moment, whatever became of these keys. Those of forms stay.
+    /// before this moment, in whatever state these keys are. Those of forms stay.
     async fn forget_idempotency_keys(
         &self,
         created_before: DateTime<Utc>,

@@ -1,4 +1,4 @@
-//! What is stored of a user who signs in.
+//! Accounts, and the records that create them.
 
 use crate::membership::Membership;
 use crate::organization::Organization;
@@ -6,10 +6,10 @@ use crate::sign_in::password::PasswordHash;
 use crate::sign_in::session::KeptSession;
 use crate::user::User;
 
-/// A user and what their password is checked against.
+/// A user with the hash of their password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Who signs in with it.
+    /// The user who signs in with it.
     pub user: User,
     /// A salted, slow hash in PHC string format; a change or reset of the password replaces it.
     pub password_hash: PasswordHash,
@@ -29,18 +29,18 @@ pub struct NewAccount {
 pub struct NewOrganization {
     /// The organization, with the slug it would like to have.
     pub organization: Organization,
-    /// What makes an existing user its owner.
+    /// The membership of an existing user as its owner.
     pub owner: Membership,
 }
 
-/// What sets up an installation that has no organization yet.
+/// The records of the first-run setup.
 #[derive(Debug, Clone)]
 pub struct FirstOwner {
     /// The first organization of the installation.
     pub organization: Organization,
     /// The first user, who owns it.
     pub user: User,
-    /// What makes them owner.
+    /// The user's membership as an owner.
     pub membership: Membership,
     /// The hash of their first password.
     pub password_hash: PasswordHash,

@@ -15,7 +15,7 @@ use crate::user::{User, Username};
 pub use crate::sign_in::account::Account;
 pub use crate::sign_in::ports::{CreateAccountError, ResetPasswordError};
 
-/// What an administrator says about a new user.
+/// A new user, as an administrator describes them.
 #[derive(Debug)]
 pub struct AccountDraft {
     /// The organization they join.
@@ -37,7 +37,7 @@ pub enum CreateOrganizationError {
     Storage(#[from] StorageError),
 }
 
-/// What an administrator of the installation can do with accounts. None of it creates a key.
+/// The use cases of accounts for the administrator of the installation. None of them creates a key.
 #[derive(Clone)]
 pub struct Accounts {
     accounts: Arc<dyn AccountStore>,
@@ -73,7 +73,7 @@ impl Accounts {
         self.accounts.organizations().await
     }
 
-    /// Finds a user of the whole installation, not of one organization; `None` if nobody has the username.
+    /// Finds a user of the whole installation, not of one organization; `None` if no user has the username.
     pub async fn find_user(&self, username: &Username) -> Result<Option<User>, StorageError> {
         let account = self.accounts.find(username).await?;
         Ok(account.map(|account| account.user))

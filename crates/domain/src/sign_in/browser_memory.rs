@@ -1,4 +1,4 @@
-//! Recognizing browsers in which somebody signed in before.
+//! Recognizes browsers in which a user signed in before.
 
 use std::sync::{Arc, OnceLock};
 
@@ -24,7 +24,7 @@ pub(super) struct BrowserMemory {
     key: Arc<OnceLock<BrowserKey>>,
 }
 
-/// What makes cookies without asking the store.
+/// Makes cookies without a request to the store.
 pub(super) struct BrowserCookies {
     key: BrowserKey,
     sources: Sources,
@@ -57,7 +57,7 @@ impl BrowserMemory {
         Ok(browser.filter(|_| account.is_some()))
     }
 
-    /// What a cookie is made with later, when nothing may fail any more.
+    /// Fetches the key for cookies in advance, because later steps must not fail.
     pub(super) async fn cookies(&self) -> Result<BrowserCookies, StorageError> {
         Ok(BrowserCookies {
             key: self.key().await?,

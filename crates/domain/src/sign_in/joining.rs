@@ -29,12 +29,12 @@ pub struct Joining {
     sources: Sources,
 }
 
-/// What [`Joining`] works with.
+/// The ports that [`Joining`] uses.
 #[derive(Clone)]
 pub struct JoiningPorts {
     /// Where the invitation is found and accepted.
     pub invitations: Arc<dyn OpenInvitations>,
-    /// Where the password of a user who exists is found.
+    /// The accounts of existing users, with their password hashes.
     pub accounts: Arc<dyn AccountStore>,
     /// Counts attempts at passwords.
     pub throttle: Arc<dyn Throttle>,
@@ -49,8 +49,8 @@ impl Joining {
         Self { ports, sources }
     }
 
-    /// The invitation behind a link, if the link works at this moment: for the visitor, who has perhaps been
-    /// a member before, or for whoever is not signed in.
+    /// The invitation of a link, if it is valid now: for a signed-in user, who may be a former member, or for
+    /// a visitor who is not signed in.
     pub async fn invitation(
         &self,
         token: &InvitationToken,
@@ -61,9 +61,8 @@ impl Joining {
         Ok(found.filter(|open| open.invitation.is_open(now)))
     }
 
-    /// Makes an account and a member of somebody new. An attempt with a username that is taken tells that it
-    /// is, so it counts: for the invitation, of which whoever has it learns few usernames, and for the
-    /// address.
+    /// Creates an account that is a member. An attempt with a taken username reveals that it is taken, so it
+    /// counts: for the invitation, with which only few usernames can be tried, and for the address.
     ///
     /// # Errors
     /// See [`AcceptAsNewcomerError`]; then nothing was changed.

@@ -1,4 +1,4 @@
-//! Somebody new: a user who is a member of one organization from the start.
+//! A new user, who is a member of one organization from the start.
 
 use chrono::{DateTime, Utc};
 
@@ -9,7 +9,7 @@ use crate::sign_in::password::Password;
 use crate::sources::Sources;
 use crate::user::{DisplayName, User, Username};
 
-/// What a new user chooses, or is given by an administrator.
+/// The choices of a new user, or of an administrator for one.
 #[derive(Debug)]
 pub struct NewcomerChoices {
     /// Unique in the installation; never changes.

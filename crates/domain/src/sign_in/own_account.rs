@@ -26,7 +26,7 @@ const REFUSED_ATTEMPTS_SHOWN: usize = 10;
 /// In how many steps of the store they are searched for at most: a page waits for them.
 const STEPS_FOR_REFUSED_ATTEMPTS: usize = 4;
 
-/// What a user does with their own account, signed in.
+/// The use cases of a signed-in user's own account.
 #[derive(Clone)]
 pub struct OwnAccount {
     ports: OwnAccountPorts,
@@ -34,7 +34,7 @@ pub struct OwnAccount {
     sources: Sources,
 }
 
-/// What [`OwnAccount`] works with.
+/// The ports that [`OwnAccount`] uses.
 #[derive(Clone)]
 pub struct OwnAccountPorts {
     /// Where the current password is found, and the new one stored.
@@ -53,14 +53,14 @@ pub struct OwnAccountPorts {
     pub hasher: Arc<dyn PasswordHasher>,
 }
 
-/// The password somebody has, and the one they want.
+/// The current password and the new one.
 #[derive(Debug)]
 pub struct NewPassword {
-    /// What they typed as their current password.
+    /// As typed; it may be wrong.
     pub current: Password,
-    /// What replaces it; [`Password::choose`] has accepted it.
+    /// The new password, which [`Password::choose`] has accepted.
     pub new: Password,
-    /// Who signed in in the same browser before.
+    /// The cookie that names users who signed in in this browser before.
     pub browser: Option<BrowserToken>,
 }
 
@@ -158,8 +158,8 @@ impl OwnAccount {
     }
 
     /// Changes the user's password, and ends all their other sessions with it. Their keys stay valid. Returns
-    /// the cookies of this browser: the session goes on with another token, and of the browsers in which they
-    /// signed in, it is the only one that is still remembered.
+    /// the cookies of this browser: the session goes on with a new token, and only this browser is still
+    /// remembered.
     ///
     /// An attempt counts, whether it is right or not: each change of a password costs a hash and an audit
     /// event.

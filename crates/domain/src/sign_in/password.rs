@@ -20,13 +20,13 @@ use crate::user::Username;
 
 pub use common_encoding::encode as encode_common_passwords;
 
-/// What everybody tries here.
+/// The product's name, which an attacker tries first.
 const PRODUCT: &str = "keyward";
 
-/// What some editors write at the beginning of a file.
+/// The byte order mark, which some editors write at the beginning of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// A password in the clear, as somebody typed it. It is wiped from memory after use.
+/// A password in the clear. It is wiped from memory after use.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Password(String);
 
@@ -59,18 +59,18 @@ impl Password {
     /// The most code points of a chosen password; it bounds the work of hashing.
     pub const MAX: usize = 256;
 
-    /// What somebody typed to sign in. Any text may be tried. It is brought to Unicode Normalization Form C,
-    /// since keyboards differ in how they compose the same letters.
+    /// A password typed to sign in, which may be any text. It is brought to Unicode Normalization Form C,
+    /// because keyboards differ in how they compose the same letters.
     #[must_use]
     pub fn attempt(typed: &str) -> Self {
-        // Room for all of it at once: growing would leave copies behind that nobody wipes.
+        // Reserves the final size: growing would leave copies behind that are not wiped.
         let mut password = String::with_capacity((Self::MAX + 1) * char::MAX_LEN_UTF8);
         password.extend(typed.nfc().take(Self::MAX + 1));
         Self(password)
     }
 
-    /// What somebody typed as their new password. It may not be made from what a stranger would try first:
-    /// their username and `names`, which are what they and their organizations are called.
+    /// A new password. It must not be made from words that a stranger would try first: the username and
+    /// `names`, the names of the user and of their organizations.
     ///
     /// # Errors
     /// Says which rule it breaks.
@@ -142,7 +142,7 @@ redacted!(Password, PasswordHash);
 /// Why a password was neither hashed nor verified.
 #[derive(Debug, thiserror::Error)]
 pub enum HashingError {
-    /// So many are being hashed that memory would run out; asking again later helps.
+    /// More hashes would exceed the memory for them; a later attempt may succeed.
     #[error("too many passwords are being checked at once")]
     Busy,
     /// The hash is unreadable, or hashing failed.
@@ -150,8 +150,8 @@ pub enum HashingError {
     Failed(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// Whose passwords wait for each other. Of one queue a hasher works on few at once, so that others have their
-/// turn, however many come for one account or from one network.
+/// The passwords of one account or network, which wait for each other. A hasher works on few of one queue at
+/// once, so that other queues have their turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HashingQueue([u8; 32]);
 
@@ -159,7 +159,7 @@ impl HashingQueue {
     /// The queue of those who set the installation up, or administer it on its server.
     pub const OF_INSTALLATION: Self = Self::of([0; 32]);
 
-    /// The queue of what has this digest.
+    /// The queue of the account or network with this digest.
     #[must_use]
     pub const fn of(digest: [u8; 32]) -> Self {
         Self(digest)
@@ -169,7 +169,7 @@ impl HashingQueue {
 /// The queues in which a password waits to be verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HashingQueues {
-    /// Of somebody who has shown before that they know the account's password. All others together MUST NOT
+    /// For a user who has shown before that they know the account's password. All others together MUST NOT
     /// delay them for longer than it takes to verify a few passwords.
     Known(HashingQueue),
     /// Of anybody else.
@@ -185,8 +185,8 @@ pub enum HashingQueues {
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait PasswordHasher: Send + Sync {
-    /// A new hash of the password, each with its own salt. Like those who are [known](HashingQueues::Known),
-    /// whoever may choose a password MUST NOT be delayed by strangers.
+    /// A new hash of the password, each with its own salt. Like [known](HashingQueues::Known) users, a user
+    /// who sets a password MUST NOT be delayed by strangers.
     async fn hash(&self, password: &Password, queue: HashingQueue) -> Result<PasswordHash, HashingError>;
 
     /// Whether this is the password.
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn password_that_nobody_can_type_is_rejected() {
+    fn untypable_password_is_rejected() {
         for typed in [
             "\u{feff}quiet otters read maps",
             "quiet otters\0read maps",

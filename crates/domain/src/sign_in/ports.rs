@@ -37,7 +37,7 @@ pub use open_invitations::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvitat
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait AccountStore: Send + Sync {
-    /// Finds a user in the whole installation; `None` if nobody has the username.
+    /// Finds a user in the whole installation; `None` if no user has the username.
     async fn find(&self, username: &Username) -> Result<Option<Account>, StorageError>;
 
     /// Finds an organization by its slug; `None` if none has it.
@@ -134,13 +134,13 @@ pub enum ResetPasswordError {
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait SessionStore: Send + Sync {
-    /// Starts a session and ends the one it replaces, if any, whosever that is. If it
+    /// Starts a session and ends the one it replaces, if any, even another user's. If it
     /// [was live](Session::is_live) at the moment of [`NewSession::act`], MUST write
     /// [`Act::end_of_replaced`].
     ///
-    /// Besides it, those of the user's sessions MUST stay that started last, [`Session::MAX_PER_USER`] with
-    /// it, however many start at once, and MUST end the others, of more than [`Session::MAX_ENDED_AT_ONCE`]
-    /// only so many that started first; for each that it ends and that was live, MUST write an event of
+    /// Of the user's sessions, MUST keep the latest [`Session::MAX_PER_USER`], the new one included, also if
+    /// several start concurrently. MUST end the others, the oldest first, at most
+    /// [`Session::MAX_ENDED_AT_ONCE`]; for each that it ends and that was live, MUST write an event of
     /// [`Action::EndSession`].
     ///
     /// In the same transaction, and so that no concurrent [`AccountStore::replace_password`] comes between,
@@ -161,20 +161,20 @@ pub trait SessionStore: Send + Sync {
     /// Notes when a session was last seen; only forward.
     async fn seen(&self, session: SessionId, at: DateTime<Utc>) -> Result<(), StorageError>;
 
-    /// Ends a session of the user. MUST treat somebody else's exactly like one that has ended already, and
+    /// Ends a session of the user. MUST treat another user's exactly like one that has ended already, and
     /// MUST write the event if the session [was live](Session::is_live) at the event's moment, and only then.
     /// Returns whether it was.
     async fn end(&self, user: UserId, session: SessionId, event: AuditEvent) -> Result<bool, StorageError>;
 
-    /// Ends all of a user's sessions but one, which they act from; none if that has ended itself, so that of
-    /// sessions that end each other at once one MUST stay. MUST write an event of [`Action::EndSession`] for
-    /// each of them that [was live](Session::is_live) at the moment of the act. Returns how many were.
+    /// Ends all of a user's sessions but the acting one; none if that has itself ended, so that of sessions
+    /// that end each other concurrently one MUST stay. MUST write an event of [`Action::EndSession`] for each
+    /// of them that [was live](Session::is_live) at the moment of the act. Returns how many were.
     ///
     /// [`Action::EndSession`]: crate::audit::Action::EndSession
     async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError>;
 }
 
-/// Why nobody was signed in.
+/// Why a sign-in failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SignInError {
     /// The username or the password is wrong; the response does not say which.
@@ -229,7 +229,7 @@ pub trait LimitedAuditLog: Send + Sync {
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait InstallationStore: Send + Sync {
-    /// What the cookies of remembered browsers are signed with. If there is no key yet, MUST keep the
+    /// The key that signs the cookies of remembered browsers. If there is no key yet, MUST keep the
     /// candidate; of concurrent calls every one MUST return the same key.
     async fn browser_key(&self, candidate: BrowserKey) -> Result<BrowserKey, StorageError>;
 
@@ -275,7 +275,7 @@ pub enum CompleteSetupError {
     /// There is no such link: unknown, replaced by a newer one, or over 24 hours old.
     #[error("the setup link is no longer valid")]
     LinkInvalid,
-    /// Somebody has completed the setup before.
+    /// The setup was completed before.
     #[error("Keyward is already set up")]
     AlreadySetUp,
     /// The password could not be hashed.

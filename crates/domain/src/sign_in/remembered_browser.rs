@@ -1,11 +1,11 @@
-//! Browsers in which somebody signed in before, so that strangers who guess at the same account do not keep
-//! them out.
+//! Browsers in which a user signed in before, so that strangers who guess the password of the same account do
+//! not lock the user out.
 //!
-//! Such a browser has a cookie that names it, signed for its user and for the password that they had. It
-//! gives no access: it only has attempts of its own (see
+//! Such a browser has a cookie that names it, signed for its user and the password at that time. It gives no
+//! access, only a rate limit of its own (see
 //! [`ThrottleBucket::of_remembered`](super::throttle::ThrottleBucket::of_remembered)). Nothing about it is
-//! stored, so nothing has to be cleared up. A new password forgets every browser but the one in which it was
-//! chosen: somebody who knew the old one may have collected many.
+//! stored, so nothing has to be purged. A new password forgets every browser but the one in which it was
+//! chosen, because a thief of the old one may have made such cookies.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use hmac::{Hmac, KeyInit, Mac};
@@ -17,7 +17,7 @@ use crate::random::Random;
 use crate::secret::redacted;
 use crate::sign_in::password::PasswordHash;
 
-/// What an installation signs these cookies with, the same on every server.
+/// The key with which an installation signs these cookies, the same on every server.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct BrowserKey([u8; Self::BYTES]);
 
@@ -25,7 +25,7 @@ pub struct BrowserKey([u8; Self::BYTES]);
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RememberedBrowser(pub(super) [u8; NONCE]);
 
-/// What the cookie of such a browser holds: an entry for each of the users who signed in there recently, the
+/// The value of such a browser's cookie: an entry for each of the users who signed in there recently, the
 /// latest first.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct BrowserToken(String);
@@ -70,7 +70,7 @@ impl BrowserKey {
     }
 }
 
-/// What one user's entry is signed for.
+/// The signed data of one user's entry.
 struct Entry {
     nonce: [u8; NONCE],
     expires_at: i64,
@@ -141,7 +141,7 @@ impl BrowserToken {
     /// How many users of one browser are remembered.
     const USERS: usize = 4;
 
-    /// Reads a cookie that somebody sent; nothing if it cannot be one.
+    /// Reads a cookie; `None` if it is malformed.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
@@ -151,7 +151,7 @@ impl BrowserToken {
             .then(|| Self(text.to_owned()))
     }
 
-    /// What the cookie holds.
+    /// The value of the cookie.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -171,8 +171,8 @@ impl BrowserToken {
         (now.timestamp() < found.entry.expires_at).then_some(RememberedBrowser(found.entry.nonce))
     }
 
-    /// What the browser's cookie shall hold now that the user showed there that they know this password. It
-    /// is a number that nobody knew before: who planted a cookie there shares no attempts with its user.
+    /// The new cookie after the user proved that they know this password. It has a new random number, so that
+    /// an attacker who planted the previous cookie does not share the user's rate limit.
     #[must_use]
     pub fn remember(
         user: UserId,

@@ -14,7 +14,7 @@ use crate::user::User;
 secret_type! {
     /// The secret in the session cookie. Each sign-in makes a new one.
     SessionToken,
-    /// What is stored of a [`SessionToken`].
+    /// The stored digest of a [`SessionToken`].
     SessionDigest
 }
 
@@ -23,7 +23,7 @@ secret_type! {
 pub struct Session {
     /// Not its token: it may be shown.
     pub id: SessionId,
-    /// Who is signed in.
+    /// The signed-in user.
     pub user_id: UserId,
     /// When they signed in.
     pub started_at: DateTime<Utc>,
@@ -31,7 +31,7 @@ pub struct Session {
     pub last_seen_at: DateTime<Utc>,
     /// From which address they signed in, if that is known.
     pub started_from: Option<IpAddr>,
-    /// What their browser said that it is.
+    /// The name that their browser sent.
     pub user_agent: Option<UserAgent>,
 }
 
@@ -73,13 +73,13 @@ impl Session {
 pub struct SignedIn {
     /// The session whose token was sent.
     pub session: Session,
-    /// Who signed in.
+    /// The user who signed in.
     pub user: User,
 }
 
-/// A session that stays when its user changes their password. It gets another token: whoever has a copy of its
-/// old one is signed out with all other sessions. Ending the others without the password renews no token: whoever
-/// has a copy could keep the session for themselves.
+/// A session that stays when its user changes their password. It gets a new token, so that a copy of the old one is
+/// signed out like all other sessions. Ending the others without the password renews no token, or the owner of a copy
+/// could take over the session.
 #[derive(Debug, Clone, Copy)]
 pub struct KeptSession {
     /// It keeps its identifier.
@@ -98,10 +98,10 @@ pub struct NewSession {
     /// The hash that the user's password was verified against. Verifying takes its time, and a password that
     /// is replaced meanwhile ends the sessions that exist then: this one would outlive it.
     pub verified_against: PasswordHash,
-    /// The token's digest of the session of the same browser, which ends with its start. Only its cookie is
-    /// known, so whether there is something to tell of, and of which session, is for the store to say.
+    /// The token's digest of the browser's previous session, which ends. Only its cookie is known, so the store decides
+    /// whether there is such a session and writes the event.
     pub replaces: Option<SessionDigest>,
-    /// What the ends of other sessions are part of.
+    /// The act that ends the other sessions.
     pub act: Act,
 }
 

@@ -14,7 +14,7 @@ use crate::sources::Sources;
 pub use crate::sign_in::ports::CompleteSetupError;
 pub use crate::sign_in::setup_link::{LINK_LIFETIME, SetupDigest, SetupToken};
 
-/// What somebody chooses at the first run.
+/// The choices of the first-run setup.
 #[derive(Debug)]
 pub struct SetupChoices {
     /// Also gives the organization its slug, by [`Organization::new`].

@@ -7,14 +7,14 @@ use crate::secret::secret_type;
 secret_type! {
     /// The secret in the one-time setup link. Its user becomes the first owner.
     SetupToken,
-    /// What is stored of a [`SetupToken`].
+    /// The stored digest of a [`SetupToken`].
     SetupDigest
 }
 
 /// How long a setup link works.
 pub const LINK_LIFETIME: TimeDelta = TimeDelta::hours(24);
 
-/// What entitles somebody to complete the first run.
+/// The link that gives the right to complete the first-run setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetupProof {
     /// They have the link.

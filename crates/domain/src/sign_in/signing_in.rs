@@ -23,28 +23,28 @@ use crate::user::Username;
 
 pub use crate::sign_in::ports::SignInError;
 
-/// What somebody sends to sign in.
+/// An attempt to sign in.
 pub struct SignInAttempt<'a> {
     /// The username as typed. People add spaces and capitals, which no username has.
     pub username: &'a str,
     /// The password as typed.
     pub password: Password,
-    /// What their browser says that it is.
+    /// The name that the browser sent.
     pub user_agent: Option<UserAgent>,
     /// The session of the same browser, which ends with this sign-in.
     pub previous: Option<SessionToken>,
-    /// Who signed in in the same browser before.
+    /// The cookie that names users who signed in there before.
     pub browser: Option<BrowserToken>,
-    /// The request; its address is what attempts are counted by.
+    /// The request, by whose address attempts are counted.
     pub source: RequestSource,
 }
 
-/// What the browser gets in which somebody signed in.
+/// The cookies for the browser after signing in.
 #[derive(Debug)]
 pub struct NewCookies {
-    /// Lets its bearer in.
+    /// The token of the new session.
     pub session: SessionToken,
-    /// Says next time that they signed in there before. Nothing if that cannot be said.
+    /// Proves later that the user signed in there before. `None` if the key for it could not be read.
     pub browser: Option<BrowserToken>,
 }
 
@@ -56,10 +56,10 @@ pub struct SignIn {
     sources: Sources,
 }
 
-/// What [`SignIn`] works with.
+/// The ports that [`SignIn`] uses.
 #[derive(Clone)]
 pub struct SignInPorts {
-    /// Where the password of who signs in is found.
+    /// The accounts, with their password hashes.
     pub accounts: Arc<dyn AccountStore>,
     /// Where the session is started, and the one before it ended.
     pub sessions: Arc<dyn SessionStore>,
@@ -96,12 +96,12 @@ impl SignIn {
         }
     }
 
-    /// Signs somebody in.
+    /// Signs a user in.
     ///
-    /// Every attempt takes from the throttle before the password is checked, so that of many at once no more
-    /// are checked than one after the other; what turns out to be right, or could not be checked, is given
-    /// back. What is right counts for the user, whose sign-ins have a bound of their own, unless the storage
-    /// surely started no session.
+    /// Every attempt is counted before the password is checked, so that concurrent attempts do not get more
+    /// guesses; it is given back if the password was right or could not be checked. A right password counts
+    /// for the user, whose sign-ins have a limit of their own, unless the storage certainly started no
+    /// session.
     ///
     /// # Errors
     /// See [`SignInError`]. An unknown username and a wrong password take the same time, are counted alike
@@ -129,9 +129,9 @@ impl SignIn {
         let user = account.as_ref().map(|account| account.user.id);
         let refusal = self.sources.act_at(now, Actor::Anonymous, attempt.source.clone());
         if let Some(account) = account.filter(|_| verified) {
-            // Only who knows the password gets here, so this tells nobody else that the user exists. The
-            // attempt stays counted: however often it is repeated, it is soon refused before the password is
-            // checked.
+            // Only a client that knows the password gets here, so this does not reveal to others that the
+            // user exists. The attempt stays counted, so that repetitions are soon refused before the
+            // password is checked.
             let bucket = ThrottleBucket::sign_ins_of(account.user.id);
             let (throttle, kind) = (&self.ports.throttle, AttemptKind::SignIn);
             if let Some(full) = throttle.count_attempt(kind, vec![bucket], now).await? {
@@ -155,7 +155,7 @@ impl SignIn {
             }
         }
         // The typed username is not recorded, because people type passwords into the wrong field.
-        let limit = user.map_or(EventLimit::Nobody, EventLimit::WrongPasswords);
+        let limit = user.map_or(EventLimit::UnknownUsername, EventLimit::WrongPasswords);
         self.ports
             .refusals
             .push(RefusedAttempt::new(refusal, Action::SignIn, user, limit));
@@ -215,7 +215,7 @@ impl SignIn {
             (None, EventLimit::UncheckedFrom(bucket))
         } else {
             let user = account.map(|account| account.user.id);
-            let limit = user.map_or(EventLimit::Nobody, EventLimit::UncheckedAttempts);
+            let limit = user.map_or(EventLimit::UnknownUsername, EventLimit::UncheckedAttempts);
             (user, limit)
         };
         self.ports
@@ -270,7 +270,7 @@ impl SignIn {
         })
     }
 
-    /// Who the bearer of a session cookie is, if it is still valid.
+    /// The user of a session cookie, if it is still valid.
     pub async fn signed_in(&self, token: &SessionToken) -> Result<Option<SignedIn>, StorageError> {
         let now = self.sources.now();
         let found = self.ports.sessions.find(&token.digest()).await?;

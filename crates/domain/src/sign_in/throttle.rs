@@ -1,4 +1,4 @@
-//! How often somebody may try to sign in, and how many refused attempts are recorded.
+//! Limits how often clients may try to sign in, and how many refused attempts are recorded.
 //!
 //! Each bucket has a [rate](crate::rate): a store keeps one moment for it.
 

@@ -1,7 +1,7 @@
-//! What a browser says that it is.
+//! The name that a browser sends of itself.
 
-/// The `User-Agent` of the browser in which a session was started, so that its user recognizes it. It is what
-/// the client says, and nothing is decided by it.
+/// The `User-Agent` of the browser in which a session was started, so that its user recognizes it. The client
+/// chooses it, so nothing is decided by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserAgent(String);
 
@@ -9,7 +9,7 @@ impl UserAgent {
     /// The most characters that are kept.
     pub const MAX: usize = 300;
 
-    /// Keeps what can be shown of a header's value; nothing if that is nothing.
+    /// Keeps the visible characters of a header's value; `None` if there are none.
     #[must_use]
     pub fn from_header(value: &str) -> Option<Self> {
         let shown: String = value
@@ -21,7 +21,7 @@ impl UserAgent {
         (!shown.is_empty()).then(|| Self(shown.to_owned()))
     }
 
-    /// What it says.
+    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

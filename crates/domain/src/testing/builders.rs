@@ -1,4 +1,4 @@
-//! Valid things to test with, each different from the others.
+//! Valid test data, each object different from the others.
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ pub struct Builder {
     pub random: Arc<SeededRandom>,
     /// Where identifiers come from.
     pub ids: Arc<IdGenerator>,
-    /// All three, as use cases take them.
+    /// All three, as arguments of use cases.
     pub sources: Sources,
 }
 
 impl Builder {
-    /// A builder whose things depend on the seed alone.
+    /// A builder whose objects depend only on the seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         let clock = Arc::new(FixedClock::default());
@@ -112,7 +112,7 @@ impl Builder {
         self.act(holder.as_actor()).within(holder.organization_id())
     }
 
-    /// Somebody acts outside any organization.
+    /// An act in no organization.
     #[must_use]
     pub fn act(&self, actor: Actor) -> Act {
         Act::new(&self.ids, self.clock.now(), actor, RequestSource::default())

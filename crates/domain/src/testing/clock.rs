@@ -1,4 +1,4 @@
-//! A clock that stands still, or moves on whenever somebody looks at it.
+//! A clock that stands still, or advances at each reading.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

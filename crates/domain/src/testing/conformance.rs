@@ -27,8 +27,8 @@
 //! # fn main() {}
 //! ```
 //!
-//! The cases about concurrency start up to 64 tasks with the given [`Spawn`]. They are only as sharp as it
-//! is: let it run tasks on several threads, and give a store that pools connections at least 64 of them.
+//! The cases about concurrency start up to 64 tasks with the given [`Spawn`]. They find races only if it runs tasks
+//! concurrently: let it use several threads, and give a store that pools connections at least 64 of them.
 
 #![expect(
     clippy::expect_used,

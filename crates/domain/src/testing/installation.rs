@@ -28,11 +28,11 @@ use crate::testing::{Builder, MemoryStore, PlainHasher};
 /// A whole installation in memory, with a fixed clock and seeded randomness.
 #[derive(Clone)]
 pub struct TestInstallation {
-    /// What it stores.
+    /// Its storage.
     pub store: MemoryStore,
     /// Its clock, randomness and identifiers.
     pub builder: Builder,
-    /// What bounds a consumer's keys.
+    /// The limits of a consumer's keys.
     pub limits: KeyLimits,
     /// When its sessions were last seen, until [`TestInstallation::write_seen_sessions`].
     pub seen_sessions: Arc<SeenSessions>,
@@ -53,7 +53,7 @@ impl TestInstallation {
         }
     }
 
-    /// What the clock says.
+    /// The time of its clock.
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
         self.builder.clock.now()
@@ -146,7 +146,7 @@ impl TestInstallation {
         SignIn::new(ports, self.builder.sources.clone())
     }
 
-    /// Does once what a server does every few seconds.
+    /// Writes them once, as a server does every few seconds.
     pub async fn write_seen_sessions(&self) {
         while let Some((session, at)) = self.seen_sessions.next() {
             self.store.seen(session, at).await.expect("the store answers");
@@ -177,7 +177,7 @@ impl TestInstallation {
         OwnAccount::new(ports, self.builder.sources.clone())
     }
 
-    /// What an organization's owners see of what happened in it.
+    /// The audit events that an organization's owners see.
     #[must_use]
     pub fn audit_trail(&self) -> AuditTrail {
         let store = Arc::new(self.store.clone());
@@ -204,7 +204,7 @@ impl TestInstallation {
         Members::new(Arc::clone(&store) as _, store, self.builder.sources.clone())
     }
 
-    /// What organizations have chosen for themselves.
+    /// The settings of organizations.
     #[must_use]
     pub fn organizations(&self) -> Organizations {
         let store = Arc::new(self.store.clone());

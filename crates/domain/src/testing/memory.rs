@@ -55,7 +55,7 @@ use crate::validity::End;
 
 /// Keeps everything in memory, behind one lock: each port method is one critical section, and so atomic.
 ///
-/// Clones share what is stored.
+/// Clones share the stored data.
 #[derive(Clone, Default)]
 pub struct MemoryStore {
     state: Arc<Mutex<State>>,
@@ -164,7 +164,7 @@ impl MemoryStore {
     }
 
     /// From now on, every change fails with this error, as when its event cannot be written, until
-    /// [`MemoryStore::allow_changes`]. What is there can be read.
+    /// [`MemoryStore::allow_changes`]. Reads still work.
     pub fn refuse_changes(&self, refusal: fn() -> StorageError) {
         self.lock().refusal = Some(refusal);
     }

@@ -7,7 +7,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::random::Random;
 
-/// The same bytes for the same seed. For tests only: whoever knows the seed knows every token.
+/// The same bytes for the same seed. For tests only, because the seed determines every token.
 #[derive(Debug)]
 pub struct SeededRandom(Mutex<StdRng>);
 

@@ -1,4 +1,4 @@
-//! Which characters a text may have, so that what people see is what is stored.
+//! The characters that a text may have, so that people see exactly the stored text.
 //!
 //! Refused are control characters, what reorders the text around it, noncharacters, and every code point with
 //! Unicode's property `Default_Ignorable_Code_Point`, which is drawn as nothing. Some of the latter are how
@@ -47,7 +47,7 @@ pub(super) fn check(text: &str) -> Result<(), TextError> {
     }
 }
 
-/// Checks a stored text for what no version has accepted.
+/// Checks a stored text for characters that no version has accepted.
 ///
 /// # Errors
 /// It has a control character that is no line feed.
@@ -68,7 +68,7 @@ fn is_control(c: char) -> bool {
 fn is_refused(c: char) -> bool {
     let code_point = u32::from(c);
     let is_noncharacter = matches!(code_point, 0xFDD0..=0xFDEF) || code_point & 0xFFFE == 0xFFFE;
-    // What stands between annotations of one line is drawn as nothing, too, though it is not ignorable.
+    // The characters of interlinear annotations are invisible, too, although they are not ignorable.
     let is_annotation = matches!(c, '\u{FFF9}'..='\u{FFFB}');
     is_control(c) || is_noncharacter || is_annotation
 }
@@ -163,7 +163,7 @@ fn last_letter(text: &[char]) -> Option<char> {
     text.iter().rev().copied().find(|&c| !is_mark(c))
 }
 
-/// What ends a consonant without its vowel, in the scripts of India.
+/// The viramas, which end a consonant without its vowel in the scripts of India.
 fn is_virama(c: char) -> bool {
     const VIRAMA: u8 = 9;
     canonical_combining_class(c) == VIRAMA
@@ -210,7 +210,7 @@ fn ends_emoji(c: char) -> bool {
 }
 
 /// Whether a tag is part of one of the flags that Unicode recommends: England, Scotland and Wales. Any other
-/// sequence of tags would be a text that nobody sees.
+/// sequence of tags would be invisible text.
 fn is_in_flag(text: &[char], at: usize) -> bool {
     const BLACK_FLAG: char = '\u{1F3F4}';
     const CANCEL: char = '\u{E007F}';

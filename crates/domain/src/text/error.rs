@@ -1,4 +1,4 @@
-//! What is wrong with a text.
+//! Why a text is refused.
 
 /// Why a text was refused. The words are meant for the person who wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

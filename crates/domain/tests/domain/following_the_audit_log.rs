@@ -1,4 +1,4 @@
-//! The audit log, followed by whoever runs the server.
+//! The audit log, followed by an administrator.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

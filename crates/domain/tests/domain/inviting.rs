@@ -1,4 +1,4 @@
-//! Offering somebody a place in an organization, and taking the offer back.
+//! Invitations to an organization, and their revocation.
 
 use keyward_domain::administration::ports::RevokeInvitationError;
 use keyward_domain::administration::{Authority, InvitationDraft, IssuedInvitation};

@@ -261,7 +261,7 @@ async fn repeated_rotation_is_refused_while_the_first_is_running() {
 }
 
 #[test]
-fn repeated_request_is_told_from_others_by_its_draft() {
+fn repeated_request_is_recognized_by_its_draft() {
     let ci = draft("ci");
     let now = DateTime::UNIX_EPOCH;
     let at = |days| Expiry::new(now + TimeDelta::days(days), now).expect("an expiry");

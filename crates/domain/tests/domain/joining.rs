@@ -36,7 +36,7 @@ fn choices(username: &str) -> NewcomerChoices {
     }
 }
 
-/// An installation whose organization has the owner `ada`, who has invited somebody.
+/// An installation whose organization has the owner `ada` and an open invitation.
 async fn with_invitation(role: Role) -> (TestInstallation, Member, IssuedInvitation) {
     let installation = TestInstallation::new();
     let acme = installation.organization("Acme");

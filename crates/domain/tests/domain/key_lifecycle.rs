@@ -1,4 +1,4 @@
-//! Whatever holders do in whatever order, the rules of a key's life hold.
+//! Property test: after any sequence of holders' actions, the rules of a key's life hold.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::access::AuthenticateError;
@@ -18,7 +18,7 @@ use proptest::test_runner::{Config, RngSeed};
 
 const LIMIT: KeyLimit = KeyLimit(4);
 
-/// One thing somebody does. Numbers choose among the people and keys there are by then.
+/// One action. Numbers choose among the people and keys that exist then.
 #[derive(Debug, Clone)]
 enum Step {
     IssueInConsole { person: usize },
@@ -40,7 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What is true of a key, by the rules alone.
+/// The expected state of a key, by the rules alone.
 struct ModelKey {
     id: ApiKeyId,
     person: usize,

@@ -1,5 +1,4 @@
-//! What every change leaves in the audit log: who did what, to what, when, in which organization and from
-//! where.
+//! The audit events of every change: who did what, to what, when, in which organization and from where.
 
 mod accounts;
 
@@ -88,7 +87,7 @@ impl Scene {
         events.into_iter().skip(from).collect()
     }
 
-    /// What somebody did in their browser or with their key is told, and nothing else.
+    /// The log has exactly the events of this user's browser or key.
     fn assert_recorded(&self, actor: Actor, organization: Option<OrganizationId>, facts: &[Fact]) {
         assert_says(self, &self.news(), (actor, organization, source()), facts);
     }
@@ -104,7 +103,7 @@ impl Scene {
         );
     }
 
-    /// A new session of somebody, whose start nobody asks about.
+    /// A new session of a user, whose start is not checked.
     async fn session_of(&self, username: &str) -> SignedIn {
         let sign_in = self.installation.sign_in();
         let token = sign_in

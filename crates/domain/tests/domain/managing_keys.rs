@@ -1,4 +1,4 @@
-//! What holders do with the keys they have.
+//! Use cases of holders' existing keys.
 
 use keyward_domain::access::AuthenticateError;
 use keyward_domain::api_key::{

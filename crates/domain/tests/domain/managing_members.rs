@@ -1,4 +1,4 @@
-//! What owners do with members, and members with their own membership.
+//! Use cases of owners for members, and of members for their own membership.
 
 use keyward_domain::access::AuthenticateError;
 use keyward_domain::administration::Authority;

@@ -1,4 +1,4 @@
-//! What owners do with the keys of all members.
+//! Use cases of owners for the keys of all members.
 
 use chrono::TimeDelta;
 use keyward_domain::access::AuthenticateError;

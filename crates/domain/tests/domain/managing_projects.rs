@@ -1,4 +1,4 @@
-//! What owners do with projects.
+//! Use cases of owners for projects.
 
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{ChangeProjectError, ProjectFilter, ProjectStatus};

@@ -95,8 +95,7 @@ async fn misread_credential_column_is_detected() {
     }
 }
 
-/// Names are what people find keys by, what edits change, and so what tells one version of a key from
-/// another.
+/// Names are used to find keys, are changed by edits, and so are part of a key's version.
 #[tokio::test]
 async fn misread_key_name_or_hint_is_detected() {
     let found = [

@@ -1,4 +1,4 @@
-//! What a user does with their own account.
+//! Use cases of a user's own account.
 
 use chrono::TimeDelta;
 use keyward_domain::audit::{Action, Actor, Outcome, Subject};

@@ -1,4 +1,4 @@
-//! What ends access is answered only after the other servers were waited for.
+//! Changes that end access return only after the wait for the other servers.
 
 use std::future::ready;
 use std::sync::{Arc, Mutex};
@@ -197,7 +197,7 @@ async fn planned_membership_end_waits_even_if_unchanged_or_too_late() {
 }
 
 #[tokio::test]
-async fn made_up_tokens_make_nobody_wait() {
+async fn made_up_tokens_make_no_request_wait() {
     let scene = Scene::new().await;
     let authenticate = scene.installation.authenticate().with_propagation(scene.by());
     let made_up = Token::generate(&SeededRandom::new(7));
@@ -211,7 +211,7 @@ async fn made_up_tokens_make_nobody_wait() {
 }
 
 #[tokio::test]
-async fn nobody_found_to_end_access_of_is_waited_for() {
+async fn ending_access_of_a_nonmember_waits_for_all_servers() {
     let scene = Scene::new().await;
     let members = scene.installation.members().with_propagation(scene.by());
     let find = async || {

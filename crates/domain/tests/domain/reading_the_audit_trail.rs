@@ -1,4 +1,4 @@
-//! What an organization's owners see of what happened in it.
+//! The audit events that an organization's owners see.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Uses of keys that no longer work, as the audit log tells of them.
+//! Audit events of uses of keys that no longer work.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Tokens that somebody found and reported.
+//! Reports of leaked tokens.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -110,7 +110,7 @@ async fn reported_key_is_revoked_as_leaked_with_its_place() {
     let now = scene.installation.now();
     assert!(
         scene.stored(&child.key).await.is_valid(now),
-        "nobody found its token"
+        "its token was not reported"
     );
 }
 
@@ -175,7 +175,7 @@ async fn token_that_the_store_fails_for_spares_no_other() {
 }
 
 #[tokio::test]
-async fn keys_revoked_before_an_outage_are_told_with_it() {
+async fn keys_revoked_before_an_outage_are_reported_with_it() {
     let scene = Scene::new();
     let issue = async |name| scene.installation.issue(&scene.ada.as_holder(), name).await;
     let issued = [issue("first").await, issue("lost").await, issue("last").await];
@@ -282,7 +282,7 @@ async fn note_contains_the_printable_part_of_the_place() {
 }
 
 #[tokio::test]
-async fn note_tells_a_report_of_github_from_others() {
+async fn note_distinguishes_reports_of_github_from_others() {
     let scene = Scene::new();
     let long = format!("https://github.com/{}", "x".repeat(3_000));
     for (place, kind, expected) in [

@@ -1,4 +1,4 @@
-//! What a key does that may not manage keys.
+//! Acts of a key that may not manage keys.
 
 use keyward_domain::access::AuthenticateError;
 use keyward_domain::api_key::{KeyEdit, KeyName, KeyPrecondition};
@@ -39,7 +39,8 @@ impl Scene {
         self.installation.caller(&self.restricted).await.as_holder()
     }
 
-    /// Identifiers that the restricted key must not tell apart: of another key of its consumer, and of none.
+    /// Identifiers for which the restricted key must get the same answers: of another key of its consumer,
+    /// and of none.
     fn others(&self) -> [ApiKeyId; 2] {
         [self.parent.key.id, self.installation.builder.ids.next()]
     }

@@ -58,7 +58,7 @@ async fn dead_keys_are_kept_90_days_by_default() {
     }
 }
 
-/// Finds these members, one after the other, and removes so many surplus keys of each.
+/// Finds these members, one after the other, and removes this many surplus keys of each.
 fn members_with_surplus(surplus: Vec<(MembershipId, u32)>) -> MockRetentionStore {
     let mut store = MockRetentionStore::new();
     let members: Vec<MembershipId> = surplus.iter().map(|(member, _)| *member).collect();
@@ -156,7 +156,7 @@ async fn membership_at_which_removal_fails_can_be_skipped() {
     let mut run = run(store, RetentionPeriods::default()).await;
     let surplus = RetentionClass::SurplusKeys;
     assert!(!run.skip_failed_membership(surplus), "nothing has failed");
-    // What was removed before the failure counts.
+    // Records that were removed before the failure count.
     assert_eq!(run.remove_batch(surplus, BATCH_SIZE).await.unwrap(), 7);
     assert!(run.remove_batch(surplus, BATCH_SIZE).await.is_err());
     assert!(run.remove_batch(surplus, BATCH_SIZE).await.is_err());

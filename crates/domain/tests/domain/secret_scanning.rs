@@ -6,7 +6,7 @@ use regex::Regex;
 
 const PAGE: &str = include_str!("../../../../docs/secret-scanning.md");
 
-/// What a program's code block has between these two.
+/// The text between these two in a program's code block.
 fn pattern(language: &str, before: &str, after: &str) -> Regex {
     let block = PAGE
         .split(&format!("```{language}\n"))

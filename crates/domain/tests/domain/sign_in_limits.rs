@@ -1,4 +1,4 @@
-//! What limits attempts of whoever has, or once had, the password.
+//! Limits of attempts with a remembered browser or with the right password.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,8 +1,8 @@
-//! What many people use as their password, on a list that ships with Keyward.
+//! The list of common passwords that ships with Keyward.
 //!
 //! The list holds fingerprints. It is searched many times for each new password, so it is small and sorted,
-//! and nobody reads other people's passwords in it. How it is made: CONTRIBUTING.md, "Renew the list of
-//! common passwords".
+//! and it does not show other people's passwords. How it is made: CONTRIBUTING.md, "Renew the list of common
+//! passwords".
 
 /// Made by [`encode`](super::common_encoding::encode) from a list whose licence lies beside it, in
 /// `common_passwords.LICENSE`.
@@ -14,8 +14,8 @@ pub(super) const LONGEST: usize = 32;
 pub(super) const FINGERPRINT: usize = 5;
 pub(super) const ENTRY: usize = FINGERPRINT + 1;
 
-/// A text on its way to the list, one character after the other. Two texts in a million million are taken for
-/// each other, which does no harm: one of them counts for less.
+/// The fingerprint of a text, built one character after the other. Two texts in a million million have the
+/// same, which does no harm: one of them counts for less.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fingerprint(u64);
 
@@ -47,7 +47,7 @@ impl Fingerprint {
         [a, b, c, d, e]
     }
 
-    /// What the text is worth if it is on the list, in tenths of an unpredictable character.
+    /// The cost of guessing the text if it is on the list, in tenths of an unpredictable character.
     pub(super) fn worth(self) -> Option<u32> {
         let (entries, _) = LIST.as_chunks::<ENTRY>();
         let wanted = self.stored();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Password;
 use super::common::{FINGERPRINT, Fingerprint, LONGEST};
 
-/// Phrases that many people know, put on the list as they are, with other gaps and with none.
+/// Well-known phrases, which are listed with spaces, with other separators and without any.
 static PHRASES: &str = include_str!("known_phrases.txt");
 
 /// In tenths of an unpredictable character: there are some thousand such phrases.

@@ -1,9 +1,9 @@
-//! How hard a password is to guess for somebody who tries the likely ones first.
+//! Estimates how hard a password is to guess by trying the likely ones first.
 //!
-//! A password is cut into pieces in the cheapest way there is: what many people use, the names around it,
-//! years, what stood before, runs over the keyboard or the alphabet, and for the rest single characters. A
-//! character that nothing predicts counts for ten guesses (as in Wheeler, "zxcvbn", USENIX Security 2016);
-//! every other piece counts for as many such characters as its guesses have digits.
+//! A password is cut into pieces in the cheapest possible way: common passwords, known names, years,
+//! repetitions, runs over the keyboard or the alphabet, and single characters. A character that nothing
+//! predicts counts for ten guesses (as in Wheeler, "zxcvbn", USENIX Security 2016); every other piece counts
+//! for as many such characters as its guesses have digits.
 
 use zeroize::Zeroizing;
 
@@ -19,7 +19,7 @@ const YEAR: u32 = 20;
 /// The first things to try.
 const NAME: u32 = 5;
 const COPY: u32 = 5;
-/// Where a run begins and where it goes.
+/// The cost of a run's start and direction, in tenths of an unpredictable character.
 const RUN: u32 = 10;
 const TURN: u32 = 4;
 /// That digits and signs stand for letters.
@@ -27,10 +27,10 @@ const DISGUISE: u32 = 3;
 /// Shorter ones are no pattern.
 const SHORTEST: usize = 3;
 
-/// Whether a password can be guessed by somebody who knows what people use, and these names.
+/// Whether a password can be guessed from common passwords and these names.
 pub(super) fn is_guessable(password: &str, names: &[&str]) -> bool {
     let folded = Zeroizing::new(password.to_lowercase());
-    // Room for all of it at once: growing would leave copies behind that nobody wipes.
+    // Reserves the final size: growing would leave copies behind that are not wiped.
     let mut text = Zeroizing::new(Vec::with_capacity(folded.len()));
     text.extend(folded.chars());
     let names: Vec<Vec<char>> = names.iter().flat_map(|name| words_of(name)).collect();
@@ -42,7 +42,7 @@ pub(super) fn is_guessable(password: &str, names: &[&str]) -> bool {
     let longest_copies = longest_copies(&text);
     let mut cheapest = Cheapest::of(text.len());
     for at in 0..text.len() {
-        // Pieces only add: whatever goes on from here is hard enough.
+        // Pieces only add to the cost, so every password that continues from here is hard enough.
         if cheapest.until(at) >= ENOUGH {
             continue;
         }
@@ -65,7 +65,7 @@ pub(super) fn is_guessable(password: &str, names: &[&str]) -> bool {
     cheapest.until(text.len()) < ENOUGH
 }
 
-/// What each beginning of a password is worth at least.
+/// The minimum cost of guessing each beginning of a password.
 struct Cheapest(Vec<u32>);
 
 impl Cheapest {
@@ -176,7 +176,7 @@ fn add_alphabet(cheapest: &mut Cheapest, at: usize, rest: &[char]) {
     }
 }
 
-/// From key to neighbouring key. Going on as before, or to and fro, is no turn.
+/// Runs from key to neighbouring key. Continuing in a direction, or to and fro, is no turn.
 fn add_keyboard(cheapest: &mut Cheapest, at: usize, rest: &[char], layout: &Layout) {
     let (mut last, mut before_last) = (None, None);
     let mut worth = RUN;

@@ -45,8 +45,8 @@ pub trait OpenInvitations: Send + Sync {
         events: Vec<AuditEvent>,
     ) -> Result<(), AcceptAsNewcomerError>;
 
-    /// Accepts an invitation for the user of the membership, who has an account. Whatever memberships of
-    /// theirs begin or end concurrently, it MUST check:
+    /// Accepts an invitation for the user of the membership, who has an account. Also while memberships of
+    /// the user begin or end concurrently, it MUST check:
     /// 1. the invitation
     ///    [was not created before the end](crate::invitation::Invitation::was_created_before_end) of a
     ///    membership of this user in the organization; else [`AcceptAsUserError::NotOpen`];

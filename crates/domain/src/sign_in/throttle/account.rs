@@ -6,14 +6,14 @@ use super::digest::digest;
 use super::networks::Networks;
 use crate::sign_in::password::{HashingQueue, HashingQueues, PasswordHash};
 
-/// An account as attempts to sign in are counted: by what was typed as username, whether it exists or not,
-/// and by the password that it has. So a new password begins with nothing counted, without a store having to
-/// find what to clear.
+/// The account for which attempts to sign in are counted: the typed username, whether it exists or not, and
+/// the account's present password. So a new password resets the count, without a store having to find the
+/// buckets.
 #[derive(Clone, Copy)]
 pub struct CountedAccount(pub(super) [u8; 32]);
 
 impl CountedAccount {
-    /// Only a digest of what was typed is kept: people type passwords into the wrong field.
+    /// Keeps only a digest of the typed username, because people type passwords into the wrong field.
     #[must_use]
     pub fn new(typed: &str, password_hash: Option<&PasswordHash>) -> Self {
         let typed = digest("typed", typed.as_bytes());
@@ -24,7 +24,7 @@ impl CountedAccount {
         Self(digest("account", &[typed, password].concat()))
     }
 
-    /// The queues of an attempt from a browser in which somebody signed in to the account before.
+    /// The queues of an attempt from a browser in which the account's user signed in before.
     #[must_use]
     pub fn queues_of_remembered(self) -> HashingQueues {
         HashingQueues::Known(HashingQueue::of(digest("remembered queue", &self.0)))

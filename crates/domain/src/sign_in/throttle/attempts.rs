@@ -1,4 +1,4 @@
-//! What attempts at passwords and at invitations, and changes by owners, are counted by, and how many there may
+//! The buckets of attempts at passwords and at invitations, and of changes by owners, and how many there may
 //! be.
 
 use std::net::IpAddr;
@@ -13,28 +13,27 @@ use crate::sign_in::remembered_browser::RememberedBrowser;
 
 // What an attacker gets against one account, by arithmetic: from one IPv4 address or one IPv6 /64, 10 guesses
 // at once and 1,440 a day; from one IPv6 /48, 30 and 4,320 a day; from however many, 2,000 and 43,200 a day:
-// 45,200 on the first day, and 15.8 million in a year. Whoever signed in with the password that the account
-// has now gets more guesses at it from there: 10 and 1,440 a day from one browser, 100 and 4,320 a day from
-// all of them. A password has 15 characters at least, and no listed one is accepted: three words that were
-// drawn from 7,776 are one of 4.7 × 10^11 (one year of guessing finds one of 30,000 such passwords), fifteen
-// random letters one of 1.7 × 10^21. Against all accounts together, one address or /64 gets 200 and 8,640 a
-// day, one /48 500 and 17,280 a day.
+// 45,200 on the first day, and 15.8 million in a year. A browser in which a user signed in with the account's
+// present password has more guesses at it: 10 and 1,440 a day from one browser, 100 and 4,320 a day from all
+// of them. A password has 15 characters at least, and no listed one is accepted: three words that were drawn
+// from 7,776 are one of 4.7 × 10^11 (one year of guessing finds one of 30,000 such passwords), fifteen random
+// letters one of 1.7 × 10^21. Against all accounts together, one address or /64 gets 200 and 8,640 a day, one
+// /48 500 and 17,280 a day.
 //
 // To keep an account's own bucket full, and so its holder's new browsers out, takes 30 addresses or 10
 // networks of /48 that guess all the time; or one address, if the holder's new browser shares it. Browsers in
 // which the holder signed in with this password before are never concerned.
 
-/// Slow enough that guessing is hopeless, forgiving to somebody who tries their old passwords.
+/// Slow enough that guessing is hopeless, but fast enough for a user who tries their old passwords.
 const PER_PERSON: Rate = Rate::new(10, TimeDelta::minutes(1));
 /// Of one IPv6 site against one account.
 const PER_ACCOUNT_AND_SITE: Rate = Rate::new(30, TimeDelta::seconds(20));
 /// However many addresses guess.
 const PER_ACCOUNT: Rate = Rate::new(2_000, TimeDelta::seconds(2));
-/// Of all browsers in which somebody signed in to the account. Only who knows its password can make one of
-/// them.
+/// For all browsers in which a user signed in to the account, which takes its password.
 const PER_ACCOUNT_REMEMBERED: Rate = Rate::new(100, TimeDelta::seconds(20));
-/// Offices share an address. More than ever are checked at once, so that nobody is refused because others,
-/// who will turn out to be right, are being checked.
+/// Offices share an address. The burst is larger than the number of concurrent checks, so that no one is
+/// refused because of others whose right passwords are being checked.
 const PER_ADDRESS: Rate = Rate::new(200, TimeDelta::seconds(10));
 /// An IPv6 /48 is what a provider gives to one site: it has 65,536 networks of /64.
 const PER_SITE: Rate = Rate::new(500, TimeDelta::seconds(5));
@@ -42,9 +41,9 @@ const PER_SITE: Rate = Rate::new(500, TimeDelta::seconds(5));
 /// More than any person needs, and few events in a year.
 const SIGN_INS: Rate = Rate::new(60, TimeDelta::minutes(1));
 
-/// More than somebody does by hand in ten minutes.
+/// More than a person does by hand in ten minutes.
 const CHANGES_BY_OWNER: Rate = Rate::new(600, TimeDelta::seconds(1));
-/// 172,800 a day, with an event each, and at most another one of what is then taken away again.
+/// 172,800 a day, each with one event, and at most another one for its undoing.
 const CHANGES_IN_ORGANIZATION: Rate = Rate::new(1_200, TimeDelta::milliseconds(500));
 /// Each may be followed by an event for every key of the organization: 144 a day.
 const LONGEST_LIVES: Rate = Rate::new(10, TimeDelta::minutes(10));
@@ -52,9 +51,9 @@ const LONGEST_LIVES: Rate = Rate::new(10, TimeDelta::minutes(10));
 const PER_INVITATION: Rate = Rate::new(10, TimeDelta::days(1));
 
 impl ThrottleBucket {
-    /// The buckets of an attempt to sign in from a browser in which nobody signed in to the account before,
-    /// in the order in which they MUST be taken from: so no two attempts wait for each other, and an address
-    /// that is refused makes no buckets of accounts.
+    /// The buckets of an attempt to sign in from a browser in which the account's user did not sign in
+    /// before, in the order in which they MUST be counted: so no two attempts wait for each other, and a
+    /// refused address creates no buckets of accounts.
     #[must_use]
     pub fn of_attempt(account: CountedAccount, address: Option<IpAddr>) -> Vec<Self> {
         let networks = address.map(Networks::of);
@@ -82,8 +81,8 @@ impl ThrottleBucket {
         Self::of_networks("site", "address", &Networks::of(address))
     }
 
-    /// The buckets of the usernames that newcomers at an address tried and that are taken. Who guesses at
-    /// passwords there fills others: only who has an invitation gets here.
+    /// The buckets of the usernames that newcomers at an address tried and that are taken. Guesses at
+    /// passwords count elsewhere: only clients with an invitation get here.
     #[must_use]
     pub fn of_newcomers_address(address: IpAddr) -> Vec<Self> {
         Self::of_networks("newcomers' site", "newcomers' address", &Networks::of(address))
@@ -96,7 +95,8 @@ impl ThrottleBucket {
     }
 
     /// The buckets of an attempt from a browser in which its user signed in before: that browser's, and the
-    /// one of all such browsers, of which somebody may have collected many. Nobody else can fill them.
+    /// one of all such browsers, because a thief of the password may have made many cookies. Strangers cannot
+    /// fill them.
     #[must_use]
     pub fn of_remembered(account: CountedAccount, browser: RememberedBrowser) -> Vec<Self> {
         let own = [account.0.as_slice(), &browser.0].concat();
@@ -106,15 +106,15 @@ impl ThrottleBucket {
         ]
     }
 
-    /// The bucket of the sign-ins of a user that succeed, which are not given back: each starts a session and
-    /// is told in the audit log.
+    /// The bucket of a user's successful sign-ins, which are not given back: each starts a session and writes
+    /// an audit event.
     #[must_use]
     pub fn sign_ins_of(user: UserId) -> Self {
         Self::of("sign-ins", user.as_uuid().as_bytes(), SIGN_INS)
     }
 
-    /// The bucket of a user who changes their password. Only who is signed in as them takes from it:
-    /// strangers who try to sign in as them fill [others](Self::of_attempt).
+    /// The bucket of a user who changes their password. Only clients with the user's session can fill it:
+    /// attempts of strangers to sign in fill [others](Self::of_attempt).
     #[must_use]
     pub fn password_change(user: UserId) -> Self {
         Self::of("password", user.as_uuid().as_bytes(), PER_PERSON)
@@ -140,7 +140,8 @@ impl ThrottleBucket {
     }
 
     /// The bucket of the usernames that were tried with an invitation and are taken. An honest newcomer meets
-    /// few; whoever wants to know who is here learns 10 names at once and 16 in the invitation's 7 days.
+    /// few; an attacker learns 10 names at once and one more each day until the invitation expires after 7
+    /// days.
     #[must_use]
     pub fn invitation(invitation: InvitationId) -> Self {
         Self::of("invitation", invitation.as_uuid().as_bytes(), PER_INVITATION)

@@ -8,8 +8,8 @@ use super::digest::digest;
 use crate::rate::{Rate, Throttled};
 use crate::sign_in::password::HashingQueue;
 
-/// What attempts are counted by. Those that succeed are given back, so what stays counted are failures;
-/// except where a bucket says otherwise.
+/// A counter of attempts. Attempts that succeed are given back, so that only failures stay counted, unless a bucket
+/// says otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ThrottleBucket {
     key: [u8; 32],
@@ -41,7 +41,7 @@ impl ThrottleBucket {
         &self.key
     }
 
-    /// What a store keeps once an attempt is given back, if it kept `empty_at`.
+    /// The time that a store keeps once an attempt is given back, if it kept `empty_at`.
     #[must_use]
     pub fn give_back(&self, empty_at: DateTime<Utc>) -> DateTime<Utc> {
         empty_at - self.rate.interval()
@@ -50,7 +50,7 @@ impl ThrottleBucket {
     /// Decides about one attempt at `now`, as [`Rate::admit`] does.
     ///
     /// # Errors
-    /// The bucket is full; what is stored MUST stay as it is.
+    /// The bucket is full; the stored time MUST NOT change.
     pub fn count_attempt(
         &self,
         empty_at: Option<DateTime<Utc>>,
@@ -68,7 +68,7 @@ impl fmt::Debug for ThrottleBucket {
     }
 }
 
-/// What is attempted, which decides how much of a store counting it may use.
+/// The kind of attempt, which decides how many of a store's connections its counting may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptKind {
     /// To sign in from a browser that is not remembered for the account. Strangers may be many: while other work

@@ -1,4 +1,4 @@
-//! What counts are kept under.
+//! The digests under which counts are stored.
 
 use sha2::{Digest, Sha256};
 

@@ -13,18 +13,18 @@ pub enum EventLimit {
     WrongPasswords(UserId),
     /// Attempts at the password of a user that were not checked.
     UncheckedAttempts(UserId),
-    /// Wrong current passwords of a user who wants another. Only who is signed in as them brings these about,
-    /// and strangers hide none of them.
+    /// Wrong current passwords of a user who wants another. Only a client with their session can cause these,
+    /// so strangers cannot hide them.
     WrongCurrentPasswords(UserId),
     /// Attempts at the current password of a user who wants another that were not checked.
     UncheckedCurrentPasswords(UserId),
     /// Attempts that were not checked because this bucket, of an address, was full.
     UncheckedFrom(ThrottleBucket),
-    /// Usernames that nobody has.
-    Nobody,
+    /// Usernames that no user has.
+    UnknownUsername,
     /// Uses of a key that no longer works.
     RefusedUses {
-        /// The key that was revoked or whose holder is gone.
+        /// The key that was revoked or whose membership has ended.
         of: ApiKeyId,
         /// In whose log its use is recorded.
         within: OrganizationId,
@@ -51,9 +51,9 @@ impl EventLimit {
                 vec![of("current limits", user.as_uuid().as_bytes(), ONE_AN_HOUR)]
             }
             Self::UncheckedFrom(full) => {
-                vec![of("limits by", full.as_bytes(), ONE_AN_HOUR), Self::of_nobody()]
+                vec![of("limits by", full.as_bytes(), ONE_AN_HOUR), Self::of_unknown()]
             }
-            Self::Nobody => vec![Self::of_nobody()],
+            Self::UnknownUsername => vec![Self::of_unknown()],
             Self::RefusedUses { of: key, within } => vec![
                 of("refused uses of", key.as_uuid().as_bytes(), ONE_AN_HOUR),
                 of("refused uses in", within.as_uuid().as_bytes(), REFUSED_USES),
@@ -68,8 +68,8 @@ impl EventLimit {
         }
     }
 
-    fn of_nobody() -> ThrottleBucket {
-        ThrottleBucket::of("refusals of nobody", &[], OF_NOBODY)
+    fn of_unknown() -> ThrottleBucket {
+        ThrottleBucket::of("refusals of nobody", &[], OF_UNKNOWN_USERNAMES)
     }
 }
 
@@ -77,4 +77,4 @@ const REFUSALS: Rate = Rate::new(20, TimeDelta::hours(1));
 const ONE_AN_HOUR: Rate = Rate::new(1, EventLimit::ONCE_AN_HOUR);
 /// A program may hold many keys, and a thief uses each of them.
 const REFUSED_USES: Rate = Rate::new(100, TimeDelta::seconds(36));
-const OF_NOBODY: Rate = Rate::new(60, TimeDelta::minutes(10));
+const OF_UNKNOWN_USERNAMES: Rate = Rate::new(60, TimeDelta::minutes(10));

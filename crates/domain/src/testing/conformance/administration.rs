@@ -1,4 +1,4 @@
-//! What the ports of running an organization promise.
+//! Cases of the ports of running an organization.
 
 mod accept_invitation_cases;
 mod applied_life_cases;

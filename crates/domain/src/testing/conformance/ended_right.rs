@@ -1,4 +1,4 @@
-//! Races of a holder who acts many times at once, in person or through a key, with what ends their right to.
+//! Races between concurrent acts of a holder, signed in or through a key, and the end of the right to them.
 
 use futures_util::future::BoxFuture;
 
@@ -19,11 +19,11 @@ use crate::ports::{
 pub(super) const ROUNDS: usize = 8;
 const ACTS: usize = 16;
 
-/// What a holder does, many times at once.
+/// Concurrent acts of a holder.
 pub(super) type Acts = Vec<BoxFuture<'static, ()>>;
 
 impl<S: AsRef<KeyStores> + Clone + Send + Sync + 'static> Scene<S> {
-    /// Adds keys, each through the key that stands for its number, or in person.
+    /// Adds keys, each through the key for its number, or signed in.
     pub(super) fn additions(&self, holder: &Member, through: impl Fn(usize) -> Option<ApiKeyId>) -> Acts {
         let additions = (0..ACTS).map(|number| {
             let (scene, holder) = (self.clone(), holder.clone());
@@ -89,7 +89,7 @@ impl<S: AsRef<KeyStores> + Clone + Send + Sync + 'static> Scene<S> {
         rotations
     }
 
-    /// Revokes keys through one of them. In person, whoever has left may still revoke.
+    /// Revokes keys through one of them, because a signed-in former member may still revoke.
     pub(super) async fn revocations(&self, holder: &Member, through: ApiKeyId) -> Acts {
         let consumer = holder.membership.id;
         let mut revocations: Acts = Vec::new();
@@ -111,8 +111,8 @@ impl<S: AsRef<KeyStores> + Clone + Send + Sync + 'static> Scene<S> {
         revocations
     }
 
-    /// Lets a holder act, and their right to it end in the middle: what is on record when that is answered
-    /// stays.
+    /// Lets a holder act, and ends their right in the middle: the records at the time of that answer must be
+    /// final.
     pub(super) async fn assert_nothing_follows(
         &self,
         holder: &Member,

@@ -1,4 +1,4 @@
-//! What the [key ports](super::KeyStores) promise.
+//! Cases of the [key ports](super::KeyStores).
 
 mod acting_key_cases;
 mod add_key_cases;

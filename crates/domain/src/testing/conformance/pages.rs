@@ -8,13 +8,12 @@ use crate::ports::StorageError;
 /// More items than people see on one page, and fewer than an export asks for at once.
 pub(super) const MORE_THAN_A_HUNDRED: usize = 101;
 
-/// A page of so many items.
 pub(super) fn size_of(items: u16) -> PageSize {
     PageSize::new(items).expect("a page size")
 }
 
-/// All items of a list, over pages of this size. A store whose pages do not lead on is told from one with a
-/// long list: each page goes on further down than the one before.
+/// All items of a list, over pages of this size. Fails if pages do not advance: each MUST begin further down
+/// than the one before.
 pub(super) async fn all_pages<T, At, Answer>(
     size: PageSize,
     mut page: impl FnMut(PageRequest<At>) -> Answer,

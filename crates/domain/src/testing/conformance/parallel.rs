@@ -1,4 +1,4 @@
-//! Running tasks side by side, on whatever runtime the store needs.
+//! Runs tasks concurrently, on the runtime that the store needs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -9,7 +9,7 @@ use futures_util::future::{BoxFuture, join_all, poll_fn};
 use super::scene::Scene;
 use super::stores::KeyStores;
 
-/// How long something may take that a store goes on with after its caller stopped waiting.
+/// How long a store may continue a change after its caller stopped waiting.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 impl<S: AsRef<KeyStores>> Scene<S> {
@@ -40,8 +40,7 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         results
     }
 
-    /// Lets somebody act many times at once, and takes their right to do so away in the middle. Gives what
-    /// that tells.
+    /// Runs acts concurrently, with the end of the right to them in the middle. Returns the result of that.
     pub(super) async fn in_parallel_with_an_end<T: Send + 'static>(
         &self,
         acts: impl Iterator<Item = BoxFuture<'static, ()>>,

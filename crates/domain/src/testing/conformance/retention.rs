@@ -1,4 +1,4 @@
-//! What the [port of retention](crate::retention::ports) promises.
+//! Cases of the [port of retention](crate::retention::ports).
 
 mod audit_event_cases;
 mod clock_cases;

@@ -29,7 +29,7 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         store.rotate(new.clone(), MANY_CHANGES, act).await
     }
 
-    /// The member rotates a key in person; returns its successor.
+    /// The signed-in member rotates a key; returns its successor.
     pub(super) async fn rotate(&self, member: &Member, key: &ApiKey, draft: RotationDraft) -> ApiKey {
         let new = self.rotation_of(member, key, draft);
         let rotated = self.rotate_as(&new, self.act(member)).await;

@@ -1,4 +1,4 @@
-//! What the cases begin with: organizations, members and their keys.
+//! The scene of cases: organizations, members and their keys.
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
@@ -51,13 +51,12 @@ pub(super) fn similar_to(digest: &[u8; 32]) -> [[u8; 32]; 32] {
     })
 }
 
-/// A moment as events tell it.
+/// A time as events contain it.
 pub(super) fn as_value(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// An edit of all that people may change, to what no key has at first. The end is planned for a month from
-/// now.
+/// An edit of all editable fields, to values that no new key has. The end is planned for a month from now.
 pub(super) fn everything(now: DateTime<Utc>) -> KeyEdit {
     let description = "first line\nsecond line\n\n「四行目」";
     KeyEdit {
@@ -67,7 +66,7 @@ pub(super) fn everything(now: DateTime<Utc>) -> KeyEdit {
     }
 }
 
-/// The planned end of a key is to be so much ahead.
+/// Plans the end of a key this long after `now`.
 pub(super) fn expiry_in(time: TimeDelta, now: DateTime<Utc>) -> ExpiryChange {
     ExpiryChange::Set(Expiry::new(now + time, now).expect("a time ahead"))
 }
@@ -161,7 +160,7 @@ impl<S: AsRef<KeyStores>> Scene<S> {
             .await;
     }
 
-    /// Plans that a key ends at a moment that lies ahead. Returns the key as it is stored then.
+    /// Plans the end of a key for a time ahead. Returns the key as then stored.
     pub(super) async fn plan_revocation(&self, key: &ApiKey, at: DateTime<Utc>) -> ApiKey {
         let revocation = Revocation {
             end: End::Planned(at),
@@ -182,7 +181,7 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         member
     }
 
-    /// The member acts in person.
+    /// An act of the signed-in member.
     pub(super) fn act(&self, member: &Member) -> Act {
         self.act_as(Actor::User(member.user.id), Some(member.organization.id))
     }
@@ -251,8 +250,8 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         self.keys().api_keys.add(new.clone(), within(limit), act).await
     }
 
-    /// Adds a key as it is given, and reads it back: whether it comes back so is the matter of cases of their
-    /// own, and all others ask only whether it stays as it is.
+    /// Adds a key and returns it as stored: other cases check that it is stored correctly, and the callers
+    /// only that it does not change.
     pub(super) async fn store(&self, member: &Member, new: &NewApiKey) -> ApiKey {
         let added = self.try_add(member, new, AMPLE).await;
         self.stored(&added.expect("the key is added")).await
@@ -263,7 +262,8 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         self.store(member, &self.new_key(member, name)).await
     }
 
-    /// Adds so many keys, of these members by turns, all at once. Gives their identifiers, the newest first.
+    /// Adds this many keys, of these members by turns, in one step. Returns their identifiers, the newest
+    /// first.
     pub(super) async fn add_keys(&self, members: &[Member], count: usize) -> Vec<ApiKeyId>
     where
         S: Clone + Send + Sync + 'static,
@@ -326,7 +326,7 @@ impl<S: AsRef<KeyStores>> Scene<S> {
             .is_some()
     }
 
-    /// Revokes a key of the member, who acts in person.
+    /// Revokes a key of the signed-in member.
     pub(super) async fn revoke(
         &self,
         member: &Member,

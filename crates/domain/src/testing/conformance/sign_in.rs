@@ -1,4 +1,4 @@
-//! What the ports of users and sign-in promise.
+//! Cases of the ports of users and sign-in.
 
 mod account_cases;
 mod installation_cases;

@@ -1,4 +1,4 @@
-//! What a case is given.
+//! The stores of a case.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub struct KeyStores {
     pub credentials: Arc<dyn Credentials>,
     pub memberships: Arc<dyn Memberships>,
     pub audit_log: Arc<dyn AuditLog>,
-    /// What the ports cannot bring about.
+    /// States that the ports cannot create.
     pub arrange: Arc<dyn Arrange>,
     /// How to run tasks side by side.
     pub spawn: Spawn,
@@ -81,16 +81,16 @@ pub struct Stores {
     /// The log of what strangers bring about.
     pub limited_audit_log: Arc<dyn LimitedAuditLog>,
     pub installation: Arc<dyn InstallationStore>,
-    /// What organizations have chosen for themselves.
+    /// The settings of organizations.
     pub organizations: Arc<dyn OrganizationStore>,
     pub members: Arc<dyn MemberStore>,
     pub invitations: Arc<dyn InvitationStore>,
-    /// Invitations, as whoever has a link takes them.
+    /// Invitations, as the person with the link uses them.
     pub open_invitations: Arc<dyn OpenInvitations>,
     pub projects: Arc<dyn ProjectStore>,
-    /// What keys reach of them.
+    /// The projects that keys reach.
     pub reachable_projects: Arc<dyn ReachableProjects>,
-    /// The names of things.
+    /// The names of subjects.
     pub names: Arc<dyn Names>,
     /// When keys were last used.
     pub last_uses: Arc<dyn LastUses>,
@@ -143,7 +143,7 @@ impl AsRef<KeyStores> for Stores {
     }
 }
 
-/// Brings about what the key ports cannot, by the shortest way the store has. Panics if it fails.
+/// Creates states that the key ports cannot, directly in the store. Panics if it fails.
 #[async_trait]
 pub trait Arrange: Send + Sync {
     /// Adds an organization.
@@ -161,6 +161,6 @@ pub trait Arrange: Send + Sync {
     /// Plans the end of a live membership, which lies ahead.
     async fn plan_end_of_membership(&self, membership: MembershipId, at: DateTime<Utc>);
 
-    /// Plans the revocation of a valid key, which lies ahead. Who did it is an administrator.
+    /// Plans the revocation of a valid key for a time ahead, by an administrator.
     async fn plan_revocation(&self, key: &ApiKey, revocation: Revocation);
 }

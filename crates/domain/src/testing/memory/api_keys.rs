@@ -271,8 +271,8 @@ struct Change {
 }
 
 impl State {
-    /// Which keys the consumer reaches at a moment; nothing unless it is a live member and, if it acts
-    /// through a key, that is one of its valid keys.
+    /// The consumer's reach at this time; `None` unless it is a live member and the acting key, if any, is
+    /// one of its valid keys.
     fn holder_reach(
         &self,
         consumer: MembershipId,
@@ -289,7 +289,7 @@ impl State {
         Some(KeyReach::of_key(id, key.can_manage_keys))
     }
 
-    /// What to keep once the consumer has made a change at this moment.
+    /// The state of the rate limit after a change of the consumer at this time.
     fn change(&self, consumer: MembershipId, rate: Rate, at: DateTime<Utc>) -> Result<Change, Throttled> {
         let empty_at = self.changes_empty_at.get(&consumer).copied();
         rate.admit(empty_at, at)

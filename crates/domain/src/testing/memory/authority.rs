@@ -6,7 +6,7 @@ use crate::id::OrganizationId;
 use crate::membership::Role;
 
 impl State {
-    /// Whether whoever acts at this moment may run the organization.
+    /// Whether this actor may run the organization at this time.
     pub(super) fn may_administer(
         &self,
         organization: OrganizationId,

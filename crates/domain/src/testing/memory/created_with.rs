@@ -3,7 +3,7 @@ use std::hash::Hash;
 
 use crate::keys::IdempotencyKey;
 
-/// What the forms of each scope created, by their idempotency keys.
+/// The objects that forms of each scope created, by their idempotency keys.
 pub(super) struct CreatedWith<Scope, Id>(HashMap<(Scope, IdempotencyKey), Id>);
 
 impl<Scope, Id> Default for CreatedWith<Scope, Id> {

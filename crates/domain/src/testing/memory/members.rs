@@ -220,9 +220,8 @@ impl State {
             .find(|membership| membership.id == id)
     }
 
-    /// The moment of the act or, if that is later, the one at which the newest of the organization's
-    /// invitations was made that may still be accepted: so all of them precede the end, whatever clock they
-    /// were made by.
+    /// The time of the act or, if that is later, the creation of the organization's newest open invitation:
+    /// so all of them precede the end, even if a clock ahead of this one timed them.
     fn moment_of_end(&self, organization: OrganizationId, act_at: DateTime<Utc>) -> DateTime<Utc> {
         self.invitations
             .iter()

@@ -84,12 +84,12 @@ impl State {
                 is_known.then(|| self.user(id).map(|user| user.display_name.to_string()))?
             }
             Subject::Membership(id) => {
-                let user = self.membership_of(organization, id)?;
+                let user = self.user_of_membership(organization, id)?;
                 self.user(user).map(|user| user.display_name.to_string())
             }
             Subject::ApiKey(id) => {
                 let key = &self.keys.iter().find(|stored| stored.key.id == id)?.key;
-                self.membership_of(organization, key.consumer_id)?;
+                self.user_of_membership(organization, key.consumer_id)?;
                 Some(key.name.to_string())
             }
             Subject::Project(id) => {
@@ -122,7 +122,7 @@ impl State {
     fn username_of(&self, organization: OrganizationId, subject: Subject) -> Option<Username> {
         let user = match subject {
             Subject::User(id) => self.was_ever_member(organization, id).then_some(id),
-            Subject::Membership(id) => self.membership_of(organization, id),
+            Subject::Membership(id) => self.user_of_membership(organization, id),
             Subject::Organization(_)
             | Subject::ApiKey(_)
             | Subject::Project(_)
@@ -140,8 +140,7 @@ impl State {
             .any(|membership| membership.organization_id == organization && membership.user_id == user)
     }
 
-    /// Whose membership of the organization it is.
-    fn membership_of(&self, organization: OrganizationId, id: MembershipId) -> Option<UserId> {
+    fn user_of_membership(&self, organization: OrganizationId, id: MembershipId) -> Option<UserId> {
         self.membership(id)
             .filter(|membership| membership.organization_id == organization)
             .map(|membership| membership.user_id)

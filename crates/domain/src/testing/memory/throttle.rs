@@ -58,7 +58,7 @@ impl LimitedAuditLog for MemoryStore {
 impl RefusalQueue for MemoryStore {
     fn push(&self, refusal: RefusedAttempt) {
         let writer = RefusalWriter::new(Arc::new(self.clone()), Arc::new(self.clone()));
-        // What cannot be written is lost, as it may be.
+        // Refusals that cannot be written are lost, which the port allows.
         let _ = writer.write(refusal).now_or_never();
     }
 }

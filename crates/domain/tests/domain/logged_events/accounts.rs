@@ -1,4 +1,4 @@
-//! What set-up, accounts, sign-in and sign-out leave in the audit log.
+//! The audit events of set-up, accounts, sign-in and sign-out.
 
 use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, Subject};
 use keyward_domain::membership::Role;
@@ -140,7 +140,7 @@ async fn sign_in_sign_out_and_refusals_are_logged() {
     }
 }
 
-/// What concerns a member is told in the log of the installation, and in that of their organization.
+/// An event about a member is in the log of the installation, and in that of their organization.
 fn assert_says_in_both_logs(scene: &Scene, recorded: &[AuditEvent], actor: Actor, fact: Fact) {
     let (installation, organization) = recorded.split_at(1);
     assert_says(scene, installation, (actor, None, source()), &[fact]);

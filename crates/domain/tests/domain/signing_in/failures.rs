@@ -1,4 +1,4 @@
-//! What fails while somebody signs in.
+//! Failures during a sign-in.
 
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ async fn busy_password_hasher_is_not_reported_as_wrong_password() {
 }
 
 #[tokio::test]
-async fn unavailable_store_signs_nobody_in_or_out() {
+async fn unavailable_store_fails_sign_in_and_keeps_sessions() {
     let (installation, _) = installation_with_ada();
     let token = sign_in(&installation).await;
     installation.store.go_down();

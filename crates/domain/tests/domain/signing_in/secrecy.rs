@@ -1,4 +1,4 @@
-//! What a refused attempt tells, and to whom.
+//! Refused attempts do not reveal which users exist.
 
 use std::sync::Arc;
 

@@ -351,7 +351,7 @@ pub(super) async fn nobody_joins_after_concurrent_invitation_revocation(stores: 
         assert_eq!(
             succeeded.into_iter().filter(|succeeded| *succeeded).count(),
             1,
-            "either somebody joined or the owner took it back"
+            "it was either accepted or revoked"
         );
         let joined = scene.roles(ada.organization.id).await.len() - members;
         let subject = Subject::Invitation(new.invitation.id);

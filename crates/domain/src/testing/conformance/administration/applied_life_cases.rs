@@ -58,7 +58,7 @@ async fn set_limit(scene: &Scene<Stores>, owner: &Member, longest: LongestLife) 
     set.expect("set");
 }
 
-/// A key that somebody wants to end so much later.
+/// A key whose holder planned its end after this time.
 async fn ending(scene: &Scene<Stores>, member: &Member, time: TimeDelta) -> ApiKey {
     scene.store(member, &ending_in(scene, member, time)).await
 }

@@ -1,4 +1,4 @@
-//! What the audit log promises to whoever reads it in the order of commits.
+//! Cases of [`AuditFeed`](crate::ports::AuditFeed), the audit log in the order of commits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,7 +24,7 @@ pub(super) async fn events_of_all_logs_are_read_in_commit_order(stores: Stores) 
     let mut recorded = Vec::new();
     for organization in [Some(ada.organization.id), None, Some(scene.id())] {
         recorded.push(record(&scene, organization).await);
-        // The moment that an event tells does not matter.
+        // The time of an event does not matter.
         scene.make.clock.advance(TimeDelta::days(-1));
     }
     let page = read(&scene, begun, PageSize::DEFAULT).await;

@@ -228,7 +228,7 @@ pub(super) async fn every_batch_checks_the_actors_authority_again(stores: Stores
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &keys[1]).await, 0);
 }
 
-/// Nobody is passed over because somebody else's revocation came between.
+/// No member is skipped because of a concurrent revocation.
 pub(super) async fn concurrent_batches_leave_no_key_valid(stores: Stores) {
     const KEYS: usize = 24;
     let (scene, ada) = Scene::with_owner(stores).await;
@@ -356,7 +356,7 @@ pub(super) async fn batch_revocation_completes_after_caller_cancellation(stores:
     }
 }
 
-/// Owners and the holder revoke at once, in overlapping selections; nobody waits for another in a circle.
+/// Owners and the holder revoke at once, in overlapping selections, without a deadlock.
 pub(super) async fn concurrent_revocations_by_owner_and_holder_end_each_key_once(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;

@@ -1,4 +1,4 @@
-//! What [`MemberStore`](crate::administration::ports::MemberStore) promises to many callers at once.
+//! Cases of [`MemberStore`](crate::administration::ports::MemberStore): many callers at once.
 
 use futures_util::future::BoxFuture;
 
@@ -142,7 +142,7 @@ async fn two_owners(stores: Stores) -> (Scene<Stores>, [Member; 2]) {
     (scene, [ada, bob])
 }
 
-/// Who acts at this turn, and the other one.
+/// The actor of this turn, and the other one.
 fn turn([ada, bob]: &[Member; 2], number: usize) -> [Member; 2] {
     if number.is_multiple_of(2) {
         [ada.clone(), bob.clone()]

@@ -1,5 +1,5 @@
-//! How [`OrganizationStore`](crate::administration::ports::OrganizationStore) keeps what an organization has
-//! chosen for new keys.
+//! Cases of [`OrganizationStore`](crate::administration::ports::OrganizationStore): the organization's
+//! default for new keys.
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
@@ -134,7 +134,7 @@ async fn choose(
         .await
 }
 
-/// What the member's organization has chosen for new keys.
+/// The default of the member's organization for new keys.
 async fn chosen(scene: &Scene<Stores>, member: &Member) -> bool {
     let memberships = &scene.stores.keys.memberships;
     let found = memberships

@@ -147,7 +147,7 @@ pub(super) async fn only_active_memberships_of_the_organization_can_be_ended(sto
             "{refused:?}"
         );
     }
-    // Who may leave one organization ends no membership by the name of another.
+    // A member who may leave one organization cannot end a membership of another.
     let theirs = scene.act(&stranger);
     let refused = scene
         .stores

@@ -1,4 +1,4 @@
-//! What the stores of an organization promise of an owner who is removed or demoted while they act.
+//! Cases of the stores of an organization: an owner who is removed or demoted while they act.
 
 use std::fmt::Debug;
 
@@ -78,8 +78,8 @@ async fn another_owner(scene: &Scene<Stores>, ada: &Member, round: usize) -> Mem
     scene.join_as(&ada.organization, &username, Role::Owner).await
 }
 
-/// Lets an owner act many times at once; in the middle another one removes them, or makes them a plain member
-/// by turns. What is on record when that is answered stays.
+/// Lets an owner act many times at once; in the middle, another owner removes or demotes them, by turns. The
+/// records at the time of that answer must be final.
 async fn assert_ends_with_their_rights<T: Debug + PartialEq + Send + 'static>(
     scene: &Scene<Stores>,
     ada: &Member,

@@ -210,7 +210,7 @@ pub(super) async fn only_active_owners_and_administrators_invite(stores: Stores)
     let here = Some(ada.organization.id);
     let before = scene.events(here).await;
     for (who, actor) in outsiders {
-        // Whoever acts, the invitation itself could be stored.
+        // Only the actor is wrong: the invitation itself could be stored.
         let new = scene.new_invitation(&ada.organization, as_user(&ada), Role::Owner);
         let act = scene.act_as(actor, here);
         let refused = scene.stores.invitations.add(new.clone(), act).await;

@@ -104,7 +104,7 @@ pub(super) async fn concurrent_submissions_of_one_form_create_one_invitation(sto
     }
 }
 
-/// What a form makes that was shown with this idempotency key.
+/// The invitation of a form with this idempotency key.
 fn filled_in(scene: &Scene<Stores>, sender: &Member, idempotency_key: IdempotencyKey) -> NewInvitation {
     NewInvitation {
         idempotency_key: Some(idempotency_key),

@@ -1,4 +1,4 @@
-//! What the cases begin with in which owners look after keys.
+//! The scene of cases in which owners manage keys.
 
 use std::num::NonZeroU32;
 
@@ -48,7 +48,7 @@ impl Scene<Stores> {
         self.revoke_some(owner, selection, ALL, act).await
     }
 
-    /// An owner revokes so many keys at most.
+    /// An owner revokes at most this many keys.
     pub(super) async fn revoke_some(
         &self,
         owner: &Member,

@@ -1,4 +1,4 @@
-//! What [`LastUses`](crate::ports::LastUses) promises.
+//! Cases of [`LastUses`](crate::ports::LastUses).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -130,7 +130,7 @@ pub(super) async fn last_use_changes_nothing_else_and_writes_no_event(stores: St
     assert_eq!(scene.events(Some(ada.organization.id)).await, events);
 }
 
-/// Replicas record the same keys in whatever order, and meanwhile whole key trees are revoked.
+/// Replicas record the same keys in different orders, and meanwhile whole key trees are revoked.
 pub(super) async fn concurrent_last_uses_and_revocations_are_all_recorded(stores: Stores) {
     const ROUNDS: usize = 12;
     let (scene, ada) = Scene::with_owner(stores).await;

@@ -1,5 +1,4 @@
-//! What the store of keys promises of a holder whose membership ends while they act, in person and through a
-//! key.
+//! Cases of the store of keys: a holder whose membership ends while they act, signed in and through a key.
 
 use super::super::Stores;
 use super::super::ended_right::{Acts, ROUNDS};
@@ -44,14 +43,14 @@ pub(super) async fn no_key_revokes_another_after_membership_end_is_confirmed(sto
     }
 }
 
-/// Somebody with a key that acts for them.
+/// A member, and a key that acts for them.
 async fn holder(scene: &Scene<Stores>, ada: &Member, round: usize) -> (Member, ApiKeyId) {
     let bob = scene.join(&ada.organization, &format!("bob{round}")).await;
     let acting = scene.add_key(&bob, "acting").await.id;
     (bob, acting)
 }
 
-/// In person and through the key.
+/// Signed in and through the key, by turns.
 fn by_turns(acting: ApiKeyId) -> impl Fn(usize) -> Option<ApiKeyId> {
     move |number| (!number.is_multiple_of(2)).then_some(acting)
 }

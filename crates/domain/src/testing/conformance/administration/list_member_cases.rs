@@ -168,7 +168,7 @@ pub(super) async fn member_search_matches_usernames_and_display_names(stores: St
     }
 }
 
-/// Whoever arranges users directly leaves no search text, as did the version before searches.
+/// Users that a test adds directly have no search text, like those of the version before searches.
 pub(super) async fn member_search_finds_members_of_the_previous_version_by_username(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.join(&ada.organization, "bob.builder").await;

@@ -36,7 +36,7 @@ pub(super) async fn limit(
         .await
 }
 
-/// What the member's organization allows.
+/// The longest life that the member's organization allows.
 async fn longest(scene: &Scene<Stores>, member: &Member) -> Option<LongestLife> {
     let memberships = &scene.stores.keys.memberships;
     let found = memberships
@@ -52,7 +52,7 @@ async fn recorded(scene: &Scene<Stores>, member: &Member) -> Vec<AuditEvent> {
     scene.events_about(Some(id), Action::LimitKeyLife, subject).await
 }
 
-/// A new key that somebody wants to end so much later.
+/// A new key whose holder plans its end after this time.
 pub(super) fn ending_in(scene: &Scene<Stores>, member: &Member, time: TimeDelta) -> NewApiKey {
     let mut new = scene.new_key(member, "key");
     let edit = KeyEdit {

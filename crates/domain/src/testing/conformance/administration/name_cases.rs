@@ -1,5 +1,5 @@
-//! What [`Names`](crate::administration::ports::Names) promises. Projects and invitations have their names in
-//! the ports that keep them.
+//! Cases of [`Names`](crate::administration::ports::Names). Projects and invitations have their names in the
+//! ports that keep them.
 
 use std::collections::HashMap;
 
@@ -61,7 +61,8 @@ pub(super) async fn names_of_other_organizations_subjects_are_not_returned(store
     ];
     assert_eq!(names(&scene, other.id, &subjects).await, HashMap::new());
 
-    // Who belongs to both has a name in both; what is theirs in one has none in the other.
+    // A user who belongs to both organizations has a name in both; their objects in one have no name in the
+    // other.
     let also = scene.join_also(&ada.user, &other).await;
     let mine = scene.add_key(&also, "Other").await;
     let found = names(&scene, other.id, &subjects).await;
@@ -95,7 +96,7 @@ pub(super) async fn names_of_a_full_page_are_found_in_one_call(stores: Stores) {
     let mut subjects = Vec::new();
     for number in 0..120 {
         let key = scene.add_key(&ada, &format!("Key {number}")).await;
-        // Nobody minds being asked for twice.
+        // A subject may be asked for twice.
         subjects.extend([Subject::ApiKey(key.id), Subject::User(ada.user.id)]);
     }
 

@@ -101,7 +101,7 @@ pub(super) async fn refused_project_form_can_be_submitted_again(stores: Stores) 
     send(&scene, &ada, &new).await.expect("added");
 }
 
-/// What a form creates that was shown with this idempotency key.
+/// The project of a form with this idempotency key.
 fn filled_in(scene: &Scene<Stores>, sender: &Member, key: IdempotencyKey) -> NewProject {
     NewProject {
         project: scene.new_project(&sender.organization, "Notes"),

@@ -1,4 +1,4 @@
-//! How [`ProjectStore`](crate::administration::ports::ProjectStore) keeps who is in a project.
+//! Cases of [`ProjectStore`](crate::administration::ports::ProjectStore): the members of a project.
 
 use chrono::TimeDelta;
 use futures_util::future::BoxFuture;
@@ -158,7 +158,7 @@ pub(super) async fn batch_lookup_finds_which_members_are_in_a_project(stores: St
         scene.assign(&project, member).await.expect("added");
     }
     scene.assign(&other_project, &elsewhere).await.expect("added");
-    // By the shortest way, past the port that would take them out.
+    // Directly in the store, because the port would also remove them from the project.
     scene.end_membership(&former).await;
     let among = async |project: &Project, members: &[MembershipId]| {
         let (organization, projects) = (project.organization_id, &scene.stores.projects);

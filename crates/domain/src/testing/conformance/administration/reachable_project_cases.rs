@@ -1,4 +1,4 @@
-//! What [`ReachableProjects`](crate::ports::ReachableProjects) promises.
+//! Cases of [`ReachableProjects`](crate::ports::ReachableProjects).
 
 use super::super::Stores;
 use super::super::scene::Scene;

@@ -1,5 +1,5 @@
-//! What [`PlannedEndStore`](crate::planned_ends::ports::PlannedEndStore) promises, and whatever else records
-//! planned ends that have come.
+//! What [`PlannedEndStore`](crate::planned_ends::ports::PlannedEndStore) promises, and other methods that
+//! record planned ends that have come.
 
 use std::num::NonZeroU32;
 
@@ -38,7 +38,7 @@ impl Scene<Stores> {
         answer.expect("the store answers")
     }
 
-    /// Records ends of keys and of memberships, so many of each at most. How many of each that were.
+    /// Records ends of keys and of memberships, at most this many of each. Returns the numbers of both.
     async fn record(&self, at_most: u32) -> (u32, u32) {
         let store = &self.stores.planned_ends;
         let keys = store.record_ends_of_keys(at_most, self.act_of_system()).await;
@@ -215,7 +215,7 @@ pub(super) async fn ends_that_many_record_at_once_are_recorded_once(stores: Stor
         let scene = scene.clone();
         let task: BoxFuture<'static, (u32, u32)> = Box::pin(async move {
             let mut all = (0, 0);
-            // Whoever finds nothing to do leaves it to another.
+            // A call that finds nothing to do leaves it to a concurrent one.
             for _ in 0..1_000 {
                 if !scene.has_due().await {
                     break;

@@ -1,5 +1,5 @@
-//! Who comes back with an invitation, and who does not: only what was made after the end of a membership
-//! makes a new one.
+//! Former members who return with an invitation: only one created after the end of the membership makes a new
+//! one.
 
 use chrono::TimeDelta;
 use futures_util::future::BoxFuture;
@@ -133,7 +133,7 @@ pub(super) async fn concurrent_joining_does_not_undo_a_removal(stores: Stores) {
     }
 }
 
-/// Whoever was a member learns nothing of the invitation, and does not join with it.
+/// A former member neither sees the invitation nor joins with it.
 pub(super) async fn assert_is_dead(scene: &Scene<Stores>, new: &NewInvitation, former: &Member) {
     assert_eq!(scene.open_invitation_for(new, former).await, None);
     assert_closed_to_user(&scene.accept_as_user(new, former, &former.organization).await);

@@ -1,5 +1,5 @@
-//! Invitations and ends of memberships that are timed by different clocks, or at the same instant: what was
-//! made before an end does not make a new membership, and what was made after it does.
+//! Invitations and ends of memberships that are timed by different clocks, or at the same instant: an
+//! invitation created before an end does not make a new membership, and one created after it does.
 
 use chrono::TimeDelta;
 

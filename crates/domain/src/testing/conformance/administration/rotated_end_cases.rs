@@ -1,5 +1,5 @@
-//! What [`PlannedEndStore`](crate::planned_ends::ports::PlannedEndStore) promises of keys that end on the
-//! first use of their successors.
+//! Cases of [`PlannedEndStore`](crate::planned_ends::ports::PlannedEndStore): keys that end on the first use
+//! of their successors.
 
 use chrono::TimeDelta;
 

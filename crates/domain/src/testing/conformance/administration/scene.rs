@@ -1,4 +1,4 @@
-//! What the cases begin with in which an organization is run.
+//! The scene of cases in which an organization is run.
 
 use std::fmt::Debug;
 
@@ -22,7 +22,7 @@ use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, NewAccount, PendingInvitation};
 use crate::user::{DisplayName, User};
 
-/// Enough to fill every gap between a check and the change it is for.
+/// Enough concurrent calls to hit every gap between a check and its change.
 pub(super) const CROWD: usize = 64;
 
 /// As no form creates it.
@@ -36,7 +36,7 @@ impl From<Project> for NewProject {
 }
 
 impl Scene<Stores> {
-    /// Everybody who may not run the organization, in a word and as actor.
+    /// Actors who may not run the organization, each with a name.
     pub(super) async fn outsiders(&self, organization: &Organization) -> Vec<(&'static str, Actor)> {
         let owner = self.join_as(organization, "crown", Role::Owner).await;
         let key = self.add_key(&owner, "a key of an owner").await;
@@ -102,7 +102,7 @@ impl Scene<Stores> {
         .await
     }
 
-    /// Who is a live member of the organization, and as what: by rising identifier of the membership.
+    /// The live members of the organization with their roles, by rising identifier of the membership.
     pub(in super::super) async fn roles(&self, organization: OrganizationId) -> Vec<(MembershipId, Role)> {
         let members = self.listed(organization, None, PageSize::MAX).await;
         let members = members.into_iter().rev();
@@ -137,7 +137,7 @@ impl Scene<Stores> {
         members.change_expiry(organization, id, change, act).await
     }
 
-    /// Ends a membership as somebody else, or as the member, who then leaves.
+    /// Ends a membership as this actor; as the member, who then leaves.
     pub(super) async fn end_as(&self, actor: Actor, member: &Member) -> Result<(), EndMembershipError> {
         let act = self.act_as(actor, Some(member.organization.id));
         self.stores
@@ -230,13 +230,12 @@ impl Scene<Stores> {
         }
     }
 
-    /// The owner invites somebody.
     pub(in super::super) async fn invite(&self, owner: &Member, role: Role) -> NewInvitation {
         let invited = self.try_invite(owner, role).await;
         invited.expect("an owner invites")
     }
 
-    /// Whoever was an owner tries to invite somebody.
+    /// A former owner tries to invite a person.
     pub(super) async fn try_invite(
         &self,
         owner: &Member,
@@ -248,7 +247,7 @@ impl Scene<Stores> {
         added.map(|()| new)
     }
 
-    /// What an invitation's link leads to.
+    /// The invitation behind a link.
     pub(in super::super) async fn open_invitation(&self, new: &NewInvitation) -> Option<PendingInvitation> {
         let found = self
             .stores
@@ -258,7 +257,7 @@ impl Scene<Stores> {
         found.expect("the store answers")
     }
 
-    /// What an invitation's link leads a user to.
+    /// The invitation behind a link, for a user.
     pub(super) async fn open_invitation_for(
         &self,
         new: &NewInvitation,
@@ -281,7 +280,7 @@ impl Scene<Stores> {
         }
     }
 
-    /// Somebody new accepts an invitation now, as it says.
+    /// A new user accepts an invitation.
     pub(in super::super) async fn accept_as_newcomer(
         &self,
         new: &NewInvitation,
@@ -320,7 +319,7 @@ impl Scene<Stores> {
             })
     }
 
-    /// What is written when somebody joins with an invitation.
+    /// The events of joining with an invitation.
     pub(super) fn joining(&self, new: &NewInvitation, membership: &Membership) -> Vec<AuditEvent> {
         let act = self.act_as(Actor::User(membership.user_id), Some(membership.organization_id));
         let member = Subject::Membership(membership.id);

@@ -1,4 +1,4 @@
-//! What the store of keys promises of a key that is revoked while it acts.
+//! Cases of the store of keys: a key that is revoked while it acts.
 
 use super::super::KeyStores;
 use super::super::ended_right::{Acts, ROUNDS};
@@ -43,7 +43,7 @@ pub(super) async fn revoked_key_revokes_nothing_after_concurrent_revocation_is_c
     }
 }
 
-/// Somebody with a key that acts for them.
+/// A member, and a key that acts for them.
 async fn holder(scene: &Scene, ada: &Member, round: usize) -> (Member, ApiKey) {
     let bob = scene.join(&ada.organization, &format!("bob{round}")).await;
     let acting = scene.add_key(&bob, "acting").await;

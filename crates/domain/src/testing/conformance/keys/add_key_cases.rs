@@ -1,4 +1,4 @@
-//! What [`ApiKeys::add`](crate::ports::ApiKeys::add) promises to one caller at a time.
+//! Cases of [`ApiKeys::add`](crate::ports::ApiKeys::add): one caller at a time.
 
 use chrono::TimeDelta;
 

@@ -61,7 +61,7 @@ pub(super) async fn subject_filter_finds_events_involving_the_subject(stores: Ke
     let second = log.record(log.ada, action, other, Some(project)).await;
     let third = log.record(log.ada, action, grace, Some(elsewhere)).await;
     let fourth = log.record(log.ada, Action::RenameProject, project, None).await;
-    // Nobody would write such an event, but it is one event all the same.
+    // No use case writes such an event, but it must be listed once.
     let fifth = log.record(log.ada, action, project, Some(project)).await;
     let whole = log.record(log.ada, action, Subject::Installation, None).await;
 

@@ -1,4 +1,4 @@
-//! What [`AuditLog`](crate::ports::AuditLog) promises.
+//! Cases of [`AuditLog`](crate::ports::AuditLog).
 
 use chrono::TimeDelta;
 use futures_util::future::BoxFuture;
@@ -53,7 +53,7 @@ pub(super) async fn every_kind_of_event_reads_back_as_recorded(stores: KeyStores
     for number in 0..actions.len().max(subjects.len()) {
         let action = actions[number % actions.len()];
         let actor = match action {
-            // Nobody else does it.
+            // Only the system does these.
             Action::RemoveAuditEvents | Action::ExpireApiKey | Action::ExpireMembership => Actor::System,
             _ => actors[number % actors.len()],
         };

@@ -1,4 +1,4 @@
-//! What the [key ports](crate::ports::ApiKeys) promise about how often a consumer may change its keys.
+//! Cases of the [key ports](crate::ports::ApiKeys): how often a consumer may change its keys.
 
 use chrono::TimeDelta;
 use futures_util::future::BoxFuture;

@@ -1,4 +1,4 @@
-//! What the store of keys promises to many callers at once.
+//! Cases of the store of keys: many callers at once.
 
 use futures_util::future::BoxFuture;
 
@@ -7,7 +7,7 @@ use super::super::scene::{AMPLE, Scene};
 use crate::audit::Action;
 use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey, RotateKeyError, RotationDraft};
 
-/// Enough to fill every gap between a check and the change it is for.
+/// Enough concurrent calls to hit every gap between a check and its change.
 const CROWD: usize = 64;
 
 pub(super) async fn concurrent_key_creations_stop_at_the_limit(stores: KeyStores) {

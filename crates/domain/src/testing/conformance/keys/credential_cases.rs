@@ -1,4 +1,4 @@
-//! What [`Credentials`](crate::ports::Credentials) promises.
+//! Cases of [`Credentials`](crate::ports::Credentials).
 
 use chrono::TimeDelta;
 

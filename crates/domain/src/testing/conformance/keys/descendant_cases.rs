@@ -1,4 +1,4 @@
-//! What [`ApiKeys::valid_descendants`](crate::ports::ApiKeys::valid_descendants) promises.
+//! Cases of [`ApiKeys::valid_descendants`](crate::ports::ApiKeys::valid_descendants).
 
 use super::super::KeyStores;
 use super::super::scene::Scene;

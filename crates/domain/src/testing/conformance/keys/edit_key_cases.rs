@@ -1,4 +1,4 @@
-//! What [`ApiKeys::edit`](crate::ports::ApiKeys::edit) promises.
+//! Cases of [`ApiKeys::edit`](crate::ports::ApiKeys::edit).
 
 use chrono::TimeDelta;
 use futures_util::future::BoxFuture;

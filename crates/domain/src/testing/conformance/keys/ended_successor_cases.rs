@@ -1,4 +1,4 @@
-//! What the store of keys promises of a rotated key whose successor has ended.
+//! Cases of the store of keys: a rotated key whose successor has ended.
 
 use std::collections::HashSet;
 
@@ -140,7 +140,7 @@ pub(super) async fn end_of_a_key_whose_successor_ended_is_moved(stores: KeyStore
         assert_eq!((edited.end(), edited.rotated_to), (end, Some(ended.id)));
         let reason = edited.revocation.as_ref().map(|planned| planned.reason);
         assert_eq!(reason, in_days.map(|_| RevocationReason::Expired));
-        // It is an end like any other now, which a successor takes over.
+        // The new end was chosen, not planned by a rotation, so a successor inherits it.
         let successor = scene.rotate(&ada, &edited, RotationDraft::default()).await;
         assert_eq!(scene.stored(&successor).await.end(), end);
     }
@@ -190,7 +190,7 @@ pub(super) async fn concurrent_rotations_after_an_ended_successor_make_one(store
             .flatten()
             .partition(|(_, outcome)| outcome.is_ok());
         let rotated: Vec<_> = rotated.into_iter().map(|(successor, _)| successor).collect();
-        // Where all of them came before the revocation, none found that the first one had ended.
+        // If all of them came before the revocation, each found the first successor still valid.
         let expected = if is_revoked_meanwhile { 0..=1 } else { 1..=1 };
         assert!(
             expected.contains(&rotated.len()),

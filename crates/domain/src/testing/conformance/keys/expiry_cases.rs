@@ -1,4 +1,4 @@
-//! What the store of keys promises of ends that holders plan.
+//! Cases of the store of keys: ends that holders plan.
 
 use chrono::{DateTime, TimeDelta, Utc};
 

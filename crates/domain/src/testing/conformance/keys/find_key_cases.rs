@@ -1,5 +1,5 @@
-//! What [`ApiKeys::find`](crate::ports::ApiKeys::find) and
-//! [`ApiKeys::find_many`](crate::ports::ApiKeys::find_many) promise.
+//! Cases of [`ApiKeys::find`](crate::ports::ApiKeys::find) and
+//! [`ApiKeys::find_many`](crate::ports::ApiKeys::find_many).
 
 use super::super::KeyStores;
 use super::super::scene::Scene;

@@ -1,4 +1,4 @@
-//! What the store of keys promises about keys that may not manage keys.
+//! Cases of the store of keys: keys that may not manage keys.
 
 use super::super::KeyStores;
 use super::super::scene::{AMPLE, MANY_CHANGES, Scene};

@@ -1,5 +1,4 @@
-//! What the [key ports](crate::ports::ApiKeys) promise of long chains of keys, each made with the one before
-//! it.
+//! Cases of the [key ports](crate::ports::ApiKeys): long chains of keys, each made with the one before it.
 
 use super::super::KeyStores;
 use super::super::scene::{AMPLE, Scene};
@@ -9,7 +8,7 @@ use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::{AddKeyError, DescendantKeys};
 
-/// A chain of valid keys, as long as it may be.
+/// A chain of valid keys of the maximum length.
 pub(super) async fn longest_chain(scene: &Scene, member: &Member) -> Vec<ApiKey> {
     let mut chain = vec![scene.add_key(member, "first").await];
     for number in 1..ApiKey::MAX_TREE_DEPTH {

@@ -1,4 +1,4 @@
-//! What [`ApiKeys::list`](crate::ports::ApiKeys::list) promises about pages and states.
+//! Cases of [`ApiKeys::list`](crate::ports::ApiKeys::list): pages and states.
 
 use super::super::KeyStores;
 use super::super::pages::{MORE_THAN_A_HUNDRED, all_pages, size_of};

@@ -1,4 +1,4 @@
-//! What the store of keys promises of the longest life that an organization's owners allow.
+//! Cases of the store of keys: the longest life that an organization's owners allow.
 
 use chrono::TimeDelta;
 
@@ -20,7 +20,7 @@ fn longest() -> LongestLife {
     LongestLife::of_days(LONGEST.num_days()).expect("a longest life")
 }
 
-/// A member of an organization whose owners allow new keys so long a life.
+/// A member of an organization with a longest life for new keys.
 async fn member_with_longest_life(stores: KeyStores) -> (Scene, Member) {
     let scene = Scene::new(stores);
     let organization = Organization {

@@ -1,4 +1,4 @@
-//! What [`Memberships`](crate::ports::Memberships) promises.
+//! Cases of [`Memberships`](crate::ports::Memberships).
 
 use super::super::KeyStores;
 use super::super::scene::Scene;

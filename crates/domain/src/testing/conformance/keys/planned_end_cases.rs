@@ -1,4 +1,4 @@
-//! What the [key ports](super::super::KeyStores) promise of ends that lie ahead.
+//! Cases of the [key ports](super::super::KeyStores): ends that lie ahead.
 
 use chrono::{DateTime, TimeDelta, Utc};
 

@@ -1,5 +1,5 @@
-//! What [`ApiKeys::edit`](crate::ports::ApiKeys::edit) and [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke)
-//! promise to whoever names the version of the key that they have seen.
+//! Cases of [`ApiKeys::edit`](crate::ports::ApiKeys::edit) and
+//! [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke): preconditions on the key's version.
 
 use futures_util::future::BoxFuture;
 
@@ -11,7 +11,7 @@ use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::{DescendantKeys, EditKeyError, RevokeKeyError};
 
-/// Enough to fill every gap between a check and the change it is for.
+/// Enough concurrent calls to hit every gap between a check and its change.
 const CROWD: usize = 32;
 
 pub(super) async fn second_edit_of_the_same_version_is_refused(stores: KeyStores) {
@@ -121,7 +121,7 @@ pub(super) async fn repeated_revocation_succeeds_with_any_version(stores: KeySto
         assert_eq!(repeated.expect("revoked before"), []);
     }
 
-    // To revoke what came from it is something else again.
+    // A revocation with descendants has a precondition, too.
     let with_descendants = DescendantKeys::Revoke;
     let refused = revoke(&scene, &ada, root.id, with_descendants, &[child.version()]).await;
     assert!(

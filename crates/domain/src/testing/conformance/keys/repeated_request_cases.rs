@@ -1,4 +1,4 @@
-//! What [`ApiKeys::add`](crate::ports::ApiKeys::add) promises to a client that sends a request again.
+//! Cases of [`ApiKeys::add`](crate::ports::ApiKeys::add): a client that sends a request again.
 
 use chrono::TimeDelta;
 use futures_util::future::BoxFuture;

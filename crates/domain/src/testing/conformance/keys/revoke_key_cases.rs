@@ -1,4 +1,4 @@
-//! What [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke) promises without concurrent calls.
+//! Cases of [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke): without concurrent calls.
 
 use chrono::TimeDelta;
 

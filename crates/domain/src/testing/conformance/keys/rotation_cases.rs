@@ -1,4 +1,4 @@
-//! What the store of keys promises of rotation.
+//! Cases of the store of keys: rotation.
 
 use chrono::TimeDelta;
 
@@ -352,7 +352,7 @@ pub(super) async fn successor_is_revoked_with_the_key_that_made_it(stores: KeySt
             (old.parent(), Some(acting.id))
         );
         let child = scene.add_child(&ada, &made, "child").await;
-        // In person: the successor is where the old key is.
+        // Signed in: the successor has the parent of the old key.
         let next = scene.rotate(&ada, &made, RotationDraft::default()).await;
         assert_eq!(scene.stored(&next).await.effective_parent(), Some(acting.id));
         made_with_it.extend([made, child, next]);

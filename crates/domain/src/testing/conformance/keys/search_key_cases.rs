@@ -1,4 +1,4 @@
-//! What [`ApiKeys::list`](crate::ports::ApiKeys::list) promises about searching.
+//! Cases of [`ApiKeys::list`](crate::ports::ApiKeys::list): searching.
 
 use super::super::KeyStores;
 use super::super::pages::{all_pages, size_of};

@@ -1,4 +1,4 @@
-//! What removing audit events promises.
+//! Cases of removing audit events.
 
 use chrono::{DateTime, TimeDelta, Utc};
 

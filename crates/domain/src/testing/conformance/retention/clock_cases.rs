@@ -1,4 +1,4 @@
-//! What looking at the clock promises before anything is removed by it.
+//! Cases of checking the clock before records are removed.
 
 use chrono::TimeDelta;
 

@@ -1,5 +1,5 @@
-//! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys)
-//! promises of the keys that go.
+//! Cases of [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys):
+//! the keys that go.
 
 use std::sync::Arc;
 
@@ -148,13 +148,13 @@ pub(super) async fn concurrent_removals_count_each_key_once(stores: Stores) {
         let retention = Arc::clone(&scene.stores.retention);
         Box::pin(async move {
             let removed = retention.remove_dead_keys(before, 5).await;
-            removed.expect("nobody fails for another")
+            removed.expect("concurrent runs do not fail")
         })
     };
     let mut removed = 0;
     while !scene.kept(&keys).await.is_empty() {
         let at_once: u32 = scene.in_parallel((0..16).map(removal)).await.into_iter().sum();
-        assert!(at_once > 0, "somebody gets on");
+        assert!(at_once > 0, "one run makes progress");
         removed += at_once;
         assert!(removed <= DEAD, "no key is removed twice");
     }

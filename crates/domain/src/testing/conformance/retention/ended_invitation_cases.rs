@@ -1,4 +1,4 @@
-//! What removing ended invitations promises.
+//! Cases of removing ended invitations.
 
 use chrono::{DateTime, TimeDelta, Utc};
 

@@ -1,4 +1,4 @@
-//! What removing expired sessions promises.
+//! Cases of removing expired sessions.
 
 use chrono::{DateTime, TimeDelta, Utc};
 

@@ -1,4 +1,4 @@
-//! What forgetting the idempotency keys of requests promises.
+//! Cases of forgetting the idempotency keys of requests.
 
 use chrono::{DateTime, Utc};
 

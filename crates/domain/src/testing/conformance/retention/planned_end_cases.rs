@@ -1,5 +1,5 @@
-//! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys)
-//! promises of ends that lie ahead.
+//! Cases of [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys):
+//! ends that lie ahead.
 
 use chrono::TimeDelta;
 
@@ -17,7 +17,7 @@ pub(super) async fn expired_key_is_kept_until_its_end_is_recorded(stores: Stores
     assert_eq!(scene.remove_dead_keys(ALL).await, 0);
     assert_eq!(scene.remove_keys_dead_before(end, ALL).await, 0);
     assert_eq!(scene.stored(&key).await, planned);
-    // Purged, it would never be told to the audit log.
+    // If it were purged, its end would never be in the audit log.
     let long_after = scene.later(TimeDelta::days(100));
     assert_eq!(scene.remove_keys_dead_before(long_after, ALL).await, 0);
     assert_eq!(scene.stored(&key).await, planned);
@@ -41,7 +41,7 @@ pub(super) async fn keys_are_kept_until_their_memberships_end_is_recorded(stores
     scene.plan_end_of_membership(&bob, end).await;
     scene.plan_revocation(&planned, end + TimeDelta::days(1)).await;
 
-    // Purged, they would never be told to the audit log.
+    // If they were purged, their ends would never be in the audit log.
     let long_after = scene.later(TimeDelta::days(100));
     assert_eq!(scene.remove_keys_dead_before(long_after, ALL).await, 0);
     assert!(scene.is_stored(&key).await);

@@ -1,5 +1,4 @@
-//! What the [port of retention](crate::retention::ports) promises of a rotated key whose successor was
-//! purged.
+//! Cases of the [port of retention](crate::retention::ports): a rotated key whose successor was purged.
 
 use super::super::Stores;
 use super::super::scene::Scene;

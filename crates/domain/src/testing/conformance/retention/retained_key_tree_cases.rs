@@ -1,5 +1,5 @@
 //! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys)
-//! promises of the keys that stay: whoever revokes a key with all that came from it still gets all of it.
+//! promises of the keys that stay: a revocation with descendants still ends all of them.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -84,7 +84,8 @@ pub(super) async fn successor_stays_away_from_its_creator_without_its_adopter(st
     let successor = scene.stored(&successor.expect("rotated")).await;
     assert_eq!(successor.effective_parent(), Some(chain[1].id));
 
-    // What is above the one that rotated it is removed first, so that nothing is left above the successor.
+    // The ancestors of the key that rotated it are removed first, so that nothing is left above the
+    // successor.
     for adopter in &chain {
         scene.kill(&ada, adopter).await;
         assert_eq!(scene.remove_dead_keys(ALL).await, 1);
@@ -245,12 +246,12 @@ pub(super) async fn key_tree_stays_connected_during_concurrent_removals(stores: 
         let retention = Arc::clone(&scene.stores.retention);
         Box::pin(async move {
             let removed = retention.remove_dead_keys(before, 3).await;
-            removed.expect("nobody fails for another")
+            removed.expect("concurrent runs do not fail")
         })
     };
     while !scene.kept(middle).await.is_empty() {
         let removed: u32 = scene.in_parallel((0..16).map(removal)).await.into_iter().sum();
-        assert!(removed > 0, "somebody gets on");
+        assert!(removed > 0, "one run makes progress");
         assert_eq!(descendants(&scene, &ada, &chain[0]).await, [last.id]);
     }
 
@@ -279,7 +280,7 @@ pub(super) async fn continuously_replaced_keys_stay_few_and_in_one_key_tree(stor
     let mut keys = vec![root.clone()];
     let mut current = root.clone();
     for day in 0..40 {
-        // Each day a key makes the one that takes its place, and one that nobody needs.
+        // Each day, a key creates its replacement, and another key that is not used.
         let next = scene.add_child(&ada, &current, "next").await;
         let useless = scene.add_child(&ada, &root, "useless").await;
         scene.kill(&ada, &useless).await;

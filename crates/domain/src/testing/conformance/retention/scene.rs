@@ -1,4 +1,4 @@
-//! What the cases begin with in which things are over.
+//! The scene of cases with expired records.
 
 use chrono::{DateTime, TimeDelta, Utc};
 

@@ -117,7 +117,7 @@ pub(super) async fn each_member_with_surplus_keys_is_found_once(stores: Stores) 
         found.push(next);
     }
     assert_eq!(found, expected);
-    // One member's are removed, and nobody else's.
+    // Only one member's are removed.
     let (alone, ended) = &members[11];
     assert_eq!(scene.remove_surplus(alone, KEPT, ALL).await, ended - KEPT);
     assert_eq!(scene.kept(&all).await.len(), all.len() - 7);

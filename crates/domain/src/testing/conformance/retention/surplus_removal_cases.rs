@@ -70,13 +70,13 @@ pub(super) async fn concurrent_surplus_removals_count_each_key_once(stores: Stor
         let retention = Arc::clone(&scene.stores.retention);
         Box::pin(async move {
             let removed = retention.remove_surplus_keys(surplus, 5).await;
-            removed.expect("nobody fails for another")
+            removed.expect("concurrent runs do not fail")
         })
     };
     let mut removed = 0;
     while scene.has_surplus(&ada, KEPT).await {
         let at_once: u32 = scene.in_parallel((0..16).map(removal)).await.into_iter().sum();
-        assert!(at_once > 0, "somebody gets on");
+        assert!(at_once > 0, "one run makes progress");
         removed += at_once as usize;
         assert!(removed <= ENDED, "no key is removed twice");
     }

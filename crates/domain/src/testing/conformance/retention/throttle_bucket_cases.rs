@@ -1,4 +1,4 @@
-//! What removing empty throttle buckets promises.
+//! Cases of removing empty throttle buckets.
 
 use chrono::{DateTime, TimeDelta, Utc};
 

@@ -1,4 +1,4 @@
-//! What [`AccountStore`](crate::sign_in::ports::AccountStore) promises.
+//! Cases of [`AccountStore`](crate::sign_in::ports::AccountStore).
 
 use chrono::TimeDelta;
 use futures_util::future::BoxFuture;

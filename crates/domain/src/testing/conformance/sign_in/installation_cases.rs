@@ -1,4 +1,4 @@
-//! What [`InstallationStore`](crate::sign_in::ports::InstallationStore) promises.
+//! Cases of [`InstallationStore`](crate::sign_in::ports::InstallationStore).
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
@@ -172,7 +172,7 @@ pub(super) async fn second_setup_is_refused(stores: Stores) {
         digest: new_link(&scene),
         at: scene.now(),
     };
-    // Also with a link that does not work: who comes too late is told so.
+    // Also with an invalid link, because the setup is already completed.
     for proof in [SetupProof::CommandLine, unknown] {
         let second = scene.first_owner("Difference Engines", "charles");
         let refused = set_up(&scene, proof, second.clone()).await;

@@ -1,4 +1,4 @@
-//! What [`AccountStore::change_password`](crate::sign_in::ports::AccountStore::change_password) promises.
+//! Cases of [`AccountStore::change_password`](crate::sign_in::ports::AccountStore::change_password).
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};

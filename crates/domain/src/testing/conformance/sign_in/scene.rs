@@ -1,4 +1,4 @@
-//! What the cases begin with that need people who can sign in.
+//! The scene of cases with users who can sign in.
 
 use super::super::Stores;
 use super::super::scene::Scene;

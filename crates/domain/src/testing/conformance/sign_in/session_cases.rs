@@ -1,4 +1,4 @@
-//! What [`SessionStore`](crate::sign_in::ports::SessionStore) promises of sessions that go on.
+//! Cases of [`SessionStore`](crate::sign_in::ports::SessionStore): sessions that go on.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;

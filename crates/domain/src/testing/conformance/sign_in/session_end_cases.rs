@@ -1,4 +1,4 @@
-//! What [`SessionStore`](crate::sign_in::ports::SessionStore) promises of sessions that end.
+//! Cases of [`SessionStore`](crate::sign_in::ports::SessionStore): sessions that end.
 
 use futures_util::future::BoxFuture;
 

@@ -1,4 +1,4 @@
-//! What [`SessionStore`](crate::sign_in::ports::SessionStore) promises of sessions that start.
+//! Cases of [`SessionStore`](crate::sign_in::ports::SessionStore): sessions that start.
 
 use chrono::TimeDelta;
 use futures_util::future::BoxFuture;

@@ -1,4 +1,4 @@
-//! Sessions that the cases begin with, and what is on record of them.
+//! Sessions for cases, and their events.
 
 use super::super::Stores;
 use super::super::scene::Scene;

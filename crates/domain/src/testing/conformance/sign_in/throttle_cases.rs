@@ -1,5 +1,5 @@
-//! What [`Throttle`](crate::sign_in::ports::Throttle) and
-//! [`LimitedAuditLog`](crate::sign_in::ports::LimitedAuditLog) promise.
+//! Cases of [`Throttle`](crate::sign_in::ports::Throttle) and
+//! [`LimitedAuditLog`](crate::sign_in::ports::LimitedAuditLog).
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
@@ -130,7 +130,7 @@ pub(super) async fn events_are_written_until_their_limit(stores: Stores) {
         assert_eq!(refusals(&scene).await, 2 * hour);
         scene.later(TimeDelta::hours(1));
     }
-    // What was not written took nothing.
+    // Attempts that were not written do not count.
     let fresh = bucket(&scene);
     let burst = drain(&scene, fresh).await;
     assert_eq!(drain(&scene, limits[0]).await, burst);
@@ -185,7 +185,7 @@ pub(super) async fn limited_events_are_written_after_caller_cancellation(stores:
     .await;
 }
 
-/// A bucket that nobody took from.
+/// An unused bucket.
 fn bucket(scene: &Scene<Stores>) -> ThrottleBucket {
     ThrottleBucket::password_change(scene.id())
 }
