@@ -17,13 +17,13 @@ pub(crate) enum Client {
     #[default]
     Nobody,
     At(IpAddr),
-    /// All that many requests wait for at once.
+    /// Work that many requests wait for together.
     Everybody,
     /// All who sign in from browsers that are not remembered for the account.
     Strangers,
     /// Lookups of credentials, which several clients ask for together.
     Lookups,
-    /// Whoever acts, wherever they are.
+    /// An actor, at any address.
     Actor(Uuid),
 }
 
@@ -50,7 +50,7 @@ impl Client {
         CLIENT.try_with(|client| *client).unwrap_or_default()
     }
 
-    /// The store counts what `work` asks of it as this client's, but not what tasks that it spawns ask.
+    /// The store counts the requests of `work` as this client's, but not those of tasks that it spawns.
     pub(crate) fn run<W: Future>(self, work: W) -> impl Future<Output = W::Output> {
         CLIENT.scope(self, work)
     }
@@ -64,8 +64,8 @@ pub fn on_behalf_of<W: Future>(address: Option<IpAddr>, work: W) -> impl Future<
     address.map_or_else(Client::default, Client::at).run(work)
 }
 
-/// Runs work that requests of any clients wait for together: it has a share of its own. A task that is
-/// spawned without this works for nobody.
+/// Runs work that requests of several clients wait for together: it has a share of its own. A task that is
+/// spawned without this is no client's.
 pub fn on_behalf_of_everybody<W: Future>(work: W) -> impl Future<Output = W::Output> {
     Client::Everybody.run(work)
 }

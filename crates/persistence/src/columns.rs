@@ -73,7 +73,7 @@ pub(crate) struct StoredMoment(pub(crate) Result<DateTime<Utc>, NotAMoment>);
 pub(crate) struct NotAMoment;
 
 impl StoredMoment {
-    /// A planned end, as the event of its coming has it: nothing of a stored value that is no timestamp.
+    /// A planned end, for the event when it has come; `None` if the stored value is no timestamp.
     pub(crate) fn as_planned_end(self) -> Option<End> {
         self.0.ok().map(End::Planned)
     }

@@ -1,10 +1,10 @@
 //! A semaphore that divides its permits fairly among clients.
 //!
-//! In order of arrival, a client that asks for a hundred permits at once makes all others wait for a hundred.
-//! Here a client's position in the queue is that of its arrival, but at least [`SPACING`] grants after it was
-//! last served. So others pass a client that asks for much, but it does not starve, even if new clients
-//! arrive all the time. One client holds at most three quarters of the permits, so that another gets one even
-//! while all work of the first is stalled, by a lock for example.
+//! In a plain queue, a client that asks for a hundred permits at once makes all others wait for them. Here a
+//! client is served in order of its arrival, but not before [`SPACING`] grants to others that wait. So others
+//! pass a client that asks for much, but it does not starve, even if new clients arrive all the time. One
+//! client holds at most three quarters of the permits, so that another gets one even while all work of the
+//! first is stalled, for example by a lock.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::future::pending;
@@ -17,10 +17,10 @@ use tokio::time::Instant;
 
 use crate::client::Client;
 
-/// How many grants of others that wait lie between two of one client, at most.
+/// The maximum number of grants to waiting others between two grants to one client.
 const SPACING: u64 = 4;
 
-/// Gets how long a caller waited that was served or has stopped waiting.
+/// Called with the duration of each wait, which ends when the caller gets a permit or stops waiting.
 pub type WaitObserver = Arc<dyn Fn(Duration) + Send + Sync>;
 
 /// Permits for clients. Clones share them.
@@ -56,7 +56,7 @@ struct State {
 #[derive(Default)]
 struct Share {
     held: usize,
-    /// The number of grants from which on the client is next.
+    /// The number of grants before the client may be next.
     next_at: u64,
     waiting: VecDeque<Waiter>,
 }
@@ -74,7 +74,6 @@ struct QueuePosition {
 }
 
 impl FairSemaphore {
-    /// A semaphore with as many permits.
     pub(crate) fn new(permits: usize) -> Self {
         Self(Arc::new(Mutex::new(State {
             free: permits,
@@ -93,7 +92,7 @@ impl FairSemaphore {
         self.0.lock().observer = Some(observer);
     }
 
-    /// How many callers wait for a permit.
+    /// The number of callers that wait for a permit.
     pub(crate) fn waiting(&self) -> usize {
         let state = self.0.lock();
         state.clients.values().map(|share| share.waiting.len()).sum()
@@ -162,13 +161,12 @@ impl FairSemaphore {
         {
             match waiter.permit.send(self.permit_for(next)) {
                 Ok(()) => state.grant(next),
-                // The caller no longer waits. Dropped as it is, the permit would be given back here.
+                // The caller no longer waits. Dropping the permit unchanged would lock the state again.
                 Err(mut unwanted) => unwanted.0 = None,
             }
         }
     }
 
-    /// How many permits are free.
     #[cfg(test)]
     pub(crate) fn free(&self) -> usize {
         self.0.lock().free
@@ -310,7 +308,7 @@ mod tests {
         assert_eq!(*waits.lock(), 0);
         let mut served = ask(&semaphore, 2);
         drop(ask(&semaphore, 3));
-        assert_eq!(*waits.lock(), 1, "whoever stops waiting has waited");
+        assert_eq!(*waits.lock(), 1, "a caller that stops waiting has waited");
         drop(permit);
         assert!(acquired(&mut served).is_some());
         assert_eq!(*waits.lock(), 2);
@@ -368,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn permit_passes_by_whoever_stopped_waiting() {
+    fn permit_skips_callers_that_stopped_waiting() {
         let semaphore = FairSemaphore::new(1);
         let permit = acquired(&mut ask(&semaphore, 1));
         let (before, mut granted, mut after) = (ask(&semaphore, 1), ask(&semaphore, 2), ask(&semaphore, 3));

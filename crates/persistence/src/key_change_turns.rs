@@ -1,11 +1,12 @@
-//! How many changes of one consumer's keys are under way at once.
+//! Limits how many changes of one consumer's keys are under way at once.
 //!
-//! They run one after the other in any case, because each locks the consumer's membership first. While it waits for that
-//! lock, a change holds a connection of PostgreSQL's, or is in the queue for SQLite's writer. So the changes of one
-//! consumer, which may come from any number of addresses, would leave others none.
+//! The database makes these changes one after the other in any case, because each locks the consumer's membership
+//! first. While it waits for that lock, a change holds a connection of PostgreSQL's, or is in the queue for SQLite's
+//! writer. So without a limit, the changes of one consumer, which may come from any number of addresses, would leave
+//! others no connection.
 //!
-//! A consumer's turns are divided among those who act, not among addresses: whoever has stolen one key cannot keep its
-//! user from revoking it.
+//! A consumer's turns are divided among actors, not among addresses, so that the thief of one key cannot keep its user
+//! from revoking it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,8 +22,8 @@ use crate::abort::TooSlow;
 use crate::client::Client;
 use crate::fair_semaphore::{FairPermit, FairSemaphore};
 
-/// How many changes of one consumer are under way, if the store has connections enough: one holds the lock, and the
-/// next have sent their first statements by the time it is free.
+/// The maximum number of changes of one consumer under way, if the store has enough connections: one holds the lock,
+/// and the next have sent their first statements by the time it is free.
 const MAX_AT_ONCE: usize = 4;
 
 /// A store's turns. Clones share them.
@@ -33,7 +34,7 @@ pub(crate) struct KeyChangeTurns {
 }
 
 impl KeyChangeTurns {
-    /// Turns of a store with so many connections: one consumer has at most half as many.
+    /// Turns of a store with this many connections, of which one consumer gets at most half.
     pub(crate) fn of_store(connections: usize) -> Self {
         let of_each = (connections / 4).clamp(1, MAX_AT_ONCE);
         Self {
@@ -43,17 +44,17 @@ impl KeyChangeTurns {
     }
 
     /// The turn of an addition, an edit or a rotation.
-    pub(crate) fn of_change(&self, consumer: MembershipId, actor: &Actor) -> TurnToCome {
-        TurnToCome::new(&self.changes, consumer, actor)
+    pub(crate) fn of_change(&self, consumer: MembershipId, actor: &Actor) -> TurnRequest {
+        TurnRequest::new(&self.changes, consumer, actor)
     }
 
-    /// The turn of a revocation, for which changes must not be in the way.
-    pub(crate) fn of_revocation(&self, consumer: MembershipId, actor: &Actor) -> TurnToCome {
-        TurnToCome::new(&self.revocations, consumer, actor)
+    /// The turn of a revocation, which does not wait for other changes.
+    pub(crate) fn of_revocation(&self, consumer: MembershipId, actor: &Actor) -> TurnRequest {
+        TurnRequest::new(&self.revocations, consumer, actor)
     }
 }
 
-/// The turns of each consumer of whom somebody has one or waits for one.
+/// The turns of each consumer that has one or waits for one.
 #[derive(Clone)]
 struct ConsumerTurns {
     of_each: usize,
@@ -62,13 +63,13 @@ struct ConsumerTurns {
 
 struct Turns {
     semaphore: FairSemaphore,
-    /// How many have one or wait for one.
+    /// The number of changes that have a turn or wait for one.
     places: usize,
 }
 
-/// A turn that nobody waits for yet.
+/// A turn to be waited for.
 #[derive(Clone)]
-pub(crate) struct TurnToCome {
+pub(crate) struct TurnRequest {
     of: ConsumerTurns,
     consumer: MembershipId,
     client: Client,
@@ -85,7 +86,7 @@ struct Place {
     consumer: MembershipId,
 }
 
-impl TurnToCome {
+impl TurnRequest {
     fn new(of: &ConsumerTurns, consumer: MembershipId, actor: &Actor) -> Self {
         Self {
             of: of.clone(),
@@ -106,9 +107,9 @@ impl TurnToCome {
     }
 }
 
-/// Makes a change once it is its turn, if it has one, and holds that until the transaction is over.
+/// Makes a change, which must wait for its turn if it needs one. The turn is held until the transaction is over.
 pub(crate) async fn in_turn<T, E: From<StorageError>>(
-    turn: Option<TurnToCome>,
+    turn: Option<TurnRequest>,
     until: Instant,
     change: impl Future<Output = Result<T, E>>,
 ) -> Result<T, E> {
@@ -179,8 +180,8 @@ mod tests {
         Instant::now() + Duration::from_secs(20)
     }
 
-    /// Asks for turns from so many addresses, and returns those that are given at once.
-    fn at_once(addresses: u8, turn: &TurnToCome) -> Vec<Turn> {
+    /// Asks for a turn from each of several addresses, and returns those that are granted at once.
+    fn at_once(addresses: u8, turn: &TurnRequest) -> Vec<Turn> {
         let from = |address| {
             let client = Client::At([192, 0, 2, address].into());
             client.run(turn.clone().wait(soon())).now_or_never()?.ok()
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_key_leaves_a_turn_whatever_its_addresses() {
+    async fn one_key_at_many_addresses_leaves_a_turn() {
         let turns = KeyChangeTurns::of_store(16);
         let of_key = at_once(50, &turns.of_change(consumer(1), &key(1)));
         assert_eq!(of_key.len(), MAX_AT_ONCE - 1);
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn consumer_without_changes_takes_no_memory() {
+    async fn consumer_without_changes_uses_no_memory() {
         let turns = KeyChangeTurns::of_store(16);
         let taken = at_once(9, &turns.of_change(consumer(1), &user()));
         assert_eq!(turns.changes.held.lock().len(), 1);

@@ -1,4 +1,4 @@
-//! Key trees: what PostgreSQL and SQLite compute alike outside SQL.
+//! Parts of the queries for key trees that are computed outside of SQL, for both databases.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,8 +10,8 @@ pub(crate) type ChainKey = (Uuid, i64);
 /// Picks the keys that [`OrganizationKeyStore::key_tree`] shows first of a key tree that is too large to show
 /// whole.
 ///
-/// `chain` is the requested key and its ancestors, the topmost last. The others are descendants of the
-/// topmost: valid keys, the keys between these and the topmost, and any other.
+/// `chain` is the requested key and its ancestors, the topmost last. The other lists are descendants of the
+/// topmost: valid keys, the keys between these and the topmost, and any other keys.
 ///
 /// [`OrganizationKeyStore::key_tree`]: keyward_domain::administration::ports::OrganizationKeyStore::key_tree
 pub(crate) fn shown_of_key_tree(

@@ -1,4 +1,4 @@
-//! Numbers of rows: limits as SQL's LIMIT takes them, and counts.
+//! Numbers of rows: values for SQL's LIMIT, and counts.
 
 use keyward_domain::page::PageSize;
 

@@ -1,4 +1,4 @@
-//! What the events of a running transaction say of whose access it changes.
+//! Collects from the events of a running transaction whose access it changes.
 //!
 //! Every change writes its event in its own transaction, so that the writer of events sees all changes. They
 //! are noted there, and numbered as the last act before COMMIT: the counter is one row, and a transaction
@@ -15,7 +15,7 @@ tokio::task_local! {
 
 /// Notes whose access an event says to have changed. It is written in the transaction that is running.
 pub(crate) fn note(event: &AuditEvent) {
-    // Without a change that is running, nobody asks.
+    // Without a running change, there is nothing to collect for.
     let _ = NOTED.try_with(|noted| noted.borrow_mut().note(event));
 }
 

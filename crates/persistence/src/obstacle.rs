@@ -1,4 +1,4 @@
-//! What is in the way of a database that failed, where it is something that an operator can remove.
+//! Causes of database failures that an operator can remove.
 
 use std::error::Error;
 
@@ -13,7 +13,7 @@ use crate::sqlite::Moved;
 use crate::sqlite::errors as sqlite;
 use crate::sqlite::reserve::NotWhole;
 
-/// What an operator can remove so that the same works again.
+/// A cause that an operator can remove.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
     /// PostgreSQL's server refuses connections with this URL. The error says what to do.

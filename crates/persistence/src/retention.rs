@@ -50,8 +50,8 @@ pub(crate) fn left_without_keys(former_members: Vec<Uuid>, last: Option<Uuid>) -
 #[derive(Default)]
 pub(crate) struct PurgedBatch {
     pub(crate) removed: u32,
-    /// It removed no key, but did what comes before that: it recorded former members without keys, or gave
-    /// children a new parent.
+    /// It removed no key yet, but made the changes before that: it recorded former members without keys, or
+    /// gave children a new parent.
     pub(crate) must_continue: bool,
 }
 

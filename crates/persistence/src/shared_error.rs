@@ -42,7 +42,7 @@ impl From<SharedError> for StorageError {
 }
 
 impl Shared {
-    /// What was copied.
+    /// The original error.
     pub(crate) fn error(&self) -> &StorageError {
         &self.0
     }

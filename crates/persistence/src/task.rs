@@ -1,4 +1,4 @@
-//! Tasks that share one spawned type, whatever their output.
+//! Tasks of any output, spawned as one type.
 //!
 //! tokio's task code is compiled again for every type of spawned future or closure, and each port method has
 //! its own for each database. Boxed, they share one type and one copy of that code, which would otherwise be

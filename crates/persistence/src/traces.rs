@@ -13,8 +13,8 @@ pub const TRACES: &str = "keyward_traces";
 
 /// The span that spawned work is part of; none if there is no trace.
 ///
-/// Looks at the greatest level of all subscribers, which costs as little as can be: traces want every one.
-/// `span_enabled!` would leave the filters of the layers in doubt about the next span.
+/// Compares with the greatest level of all subscribers, which is the cheapest check: traces enable every
+/// level. `span_enabled!` would leave the filters of the layers in a wrong state for the next span.
 pub(crate) fn current() -> Span {
     if LevelFilter::current() == LevelFilter::TRACE {
         Span::current()
@@ -23,7 +23,7 @@ pub(crate) fn current() -> Span {
     }
 }
 
-/// What is done with the database, as OpenTelemetry calls it.
+/// The operation on the database, by OpenTelemetry's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     Read,
@@ -43,9 +43,8 @@ impl Operation {
     }
 }
 
-/// A span of such work that begins now and ends when it is dropped. `W` is the code that does it, in the name
-/// of which the port's method is. There is none outside of a trace: nobody asked for what a poll does twice a
-/// second.
+/// A span that begins now and ends when it is dropped. `W` is the type of the work, whose name contains that
+/// of the port's method. Outside of a trace, there is none, so a poll, twice a second, leaves no spans.
 pub(crate) fn span<W>(system: &'static str, operation: Operation) -> Span {
     if current().is_none() {
         return Span::none();

@@ -5,7 +5,7 @@
 //! | which tables and columns there are | `tables.rs`, `records.rs` |
 //! | how values are written | `columns.rs` |
 //! | the first and the last line | `format.rs` |
-//! | what a database is asked | `sql/transfer.rs`, `postgres/transfer.rs`, `sqlite/transfer.rs` |
+//! | the statements | `sql/transfer.rs`, `postgres/transfer.rs`, `sqlite/transfer.rs` |
 //!
 //! # To add a table or a column
 //! Add it to `records.rs`, a table also to `tables.rs`. Tests fail until

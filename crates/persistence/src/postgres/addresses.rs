@@ -17,8 +17,8 @@ use tokio_postgres::{Client, Config, Connection, Error, Socket};
 
 use super::connection_refused::ConnectionRefused;
 
-/// How long an address is tried before the next one is tried beside it, as in RFC 8305: the machine of one
-/// that does not answer may be gone, and all addresses together have the time of one connection.
+/// How long an address is tried before the next one is tried beside it, as in RFC 8305: an address may not answer, and
+/// all addresses together have the time of one connection.
 const HEAD_START: Duration = Duration::from_millis(400);
 
 /// Connects to the first address that accepts; otherwise returns the most specific error.

@@ -22,7 +22,7 @@ use super::standby::StandbyAway;
 use super::store::{PooledConnection, PostgresStore, SYSTEM};
 use crate::abort::{Abort, TooSlow, Work};
 use crate::claim::Claim;
-use crate::key_change_turns::{TurnToCome, in_turn};
+use crate::key_change_turns::{TurnRequest, in_turn};
 use crate::noted_changes::noting;
 use crate::progress::{Progress, settled};
 use crate::task;
@@ -60,7 +60,7 @@ impl PostgresStore {
     pub(super) async fn change_begun<T, E, W>(
         &self,
         begun: Instant,
-        turn: Option<TurnToCome>,
+        turn: Option<TurnRequest>,
         _: Claim,
         work: W,
     ) -> Result<T, E>
@@ -112,7 +112,7 @@ where
     W: Work<AsyncPgConnection, T, E>,
 {
     let (answer_by, give_up) = (begun + store.timeouts.answer, begun + store.timeouts.outcome);
-    // Whoever asked is answered by then: it would only hold the lock that others wait for.
+    // The client has been answered by then, so the transaction would only hold locks that others wait for.
     let Ok(connection) = timeout_at(answer_by, store.connection()).await else {
         return Err(StorageError::Unavailable(TooSlow::Connection.into()).into());
     };
@@ -156,10 +156,10 @@ where
 
 /// Runs the transaction. Also returns whether the server has confirmed that it ended.
 ///
-/// So it does after an error during COMMIT, if it goes on to answer: then the error was one of the statement,
-/// which rolls back. A server that ends with its answer to COMMIT (`FATAL`, `PANIC`), and a connection that
-/// breaks, answer nothing more, and may have committed. Diesel does not distinguish the severities. Nor does
-/// an error mean a rollback that the server [did not answer](is_answer_of_server).
+/// It also rolls back after an error during COMMIT, if it continues to answer: then the error was one of the
+/// statement. A server that ends with its answer to COMMIT (`FATAL`, `PANIC`), and a connection that breaks,
+/// answer nothing more, and may have committed. Diesel does not distinguish the severities. Nor does an error
+/// mean a rollback that the server [did not answer](is_answer_of_server).
 ///
 /// Diesel's own `transaction` is not used: it waits for the answer to BEGIN before the work can send
 /// anything.

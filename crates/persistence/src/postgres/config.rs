@@ -1,4 +1,4 @@
-//! What a store needs to know before it connects.
+//! The configuration of a store.
 
 use std::time::Duration;
 

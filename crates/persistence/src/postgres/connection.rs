@@ -20,8 +20,8 @@ use super::config::PostgresConfig;
 use super::connection_refused::ConnectionRefused;
 use super::tls::TlsError;
 
-/// How many connections of a pool are opened at once. After an outage all are missing. The server starts a
-/// process for each, and the first few serve everybody, while all at once would be late.
+/// How many connections of a pool are opened at once. After an outage, all are missing. The server starts a
+/// process for each, so a few at a time are ready sooner than all at once, and serve all requests.
 const OPENED_AT_ONCE: usize = 4;
 
 /// The server to connect to.
@@ -55,7 +55,7 @@ impl From<EstablishError> for ConnectionError {
     fn from(error: EstablishError) -> Self {
         match error {
             EstablishError::Unavailable(error) => error,
-            // Of diesel's errors, this one can have any cause: the store takes it out.
+            // The only one of diesel's errors that can contain any cause; the store extracts it.
             EstablishError::Refused(refusal) => {
                 Self::CouldntSetupConfiguration(QueryError::QueryBuilderError(refusal.into()))
             }
@@ -166,7 +166,7 @@ impl Server {
         Ok(connection)
     }
 
-    /// Why every host of the URL refuses connections; nothing if one accepts them, or may later.
+    /// Why every host of the URL refuses connections; `None` if one accepts them, or may later.
     pub(super) async fn refusal_of_every_host(&self) -> Option<ConnectionRefused> {
         let step = self.limits.statement;
         match &self.tls {
@@ -202,14 +202,14 @@ impl Server {
 
 impl SessionLimits {
     /// Settings are sent as statements, because poolers refuse startup options. The locks in this crate
-    /// assume this isolation level, whatever the database's default is.
+    /// assume this isolation level, which may not be the database's default.
     ///
     /// JIT compilation is off: every statement is short, and one whose cost PostgreSQL overestimates would
     /// spend a second on compilation each time instead of milliseconds on execution.
     ///
-    /// A commit is on disk before it is answered, and on that of the synchronous standbys, whatever the
-    /// database's default is, or becomes when its configuration is reloaded: neither a crash nor a failover
-    /// must undo a revocation.
+    /// A commit is on disk, and on that of the synchronous standbys, before it is answered, even if the
+    /// database's default is another, or becomes so when its configuration is reloaded: neither a crash nor a
+    /// failover must undo a revocation.
     ///
     /// A connection to a standby is closed at once: a standby lags behind, so it would accept a key after its
     /// revocation was answered. No session survives its server's demotion to standby, because that takes a

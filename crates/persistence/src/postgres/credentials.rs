@@ -37,7 +37,7 @@ impl Credentials for PostgresStore {
         let (answered, turn) = self.lookups.add(*digest);
         let span = match turn {
             Some(turn) => {
-                // A task of its own, because others wait for it who may not stand still with the caller.
+                // A task of its own, because other callers wait for the result even if this one stops.
                 let asking = Client::Lookups.run(ask_and_continue(self.clone(), turn));
                 drop(task::spawn(asking));
                 Span::none()
@@ -54,7 +54,8 @@ impl Credentials for PostgresStore {
     }
 }
 
-/// Asks once, in the trace of the caller who got the turn, and for further lookups that wait outside of it.
+/// Queries once in the trace of the caller who got the turn, and then for further waiting lookups outside of
+/// it.
 async fn ask_and_continue(store: PostgresStore, turn: Turn) {
     ask(&store, &turn).await;
     if let Some(turn) = turn.again() {
@@ -74,7 +75,7 @@ async fn ask_while_lookups_wait(store: PostgresStore, turn: Turn) {
 async fn ask(store: &PostgresStore, turn: &Turn) {
     let lookups = turn.take();
     let digests: Vec<TokenDigest> = lookups.iter().map(|lookup| lookup.digest).collect();
-    // Others have asked for all, or nobody waits any more.
+    // Other turns have queried all of them, or their callers no longer wait.
     if digests.is_empty() {
         return;
     }
@@ -86,7 +87,7 @@ async fn ask(store: &PostgresStore, turn: &Turn) {
     }
 }
 
-/// What is found for each digest that a key has; its own error, if its row cannot be read.
+/// The result for each digest that a key has; an error if its row cannot be read.
 type Found = HashMap<[u8; 32], Result<Credential, SharedError>>;
 
 /// The span of the read has the name of the port's method, as this has.

@@ -19,7 +19,7 @@ use super::schema::{api_keys, memberships};
 use crate::abort::Work;
 use crate::claim::Claim;
 use crate::columns::StoredId;
-use crate::key_change_turns::TurnToCome;
+use crate::key_change_turns::TurnRequest;
 
 pub(super) use super::audit_log::{feed, write_events};
 pub(super) use super::begin::{begin, for_any_connection};
@@ -96,9 +96,9 @@ macro_rules! cancellable {
 }
 
 /// A search, which PostgreSQL plans for its values each time: diesel prepares a statement with raw SQL again
-/// for each use. Prepared once, it would get a generic plan after five uses. That expects a third of all keys
-/// where a search names the newest 5,000, and that a tenth of what it finds is wanted. An exact lookup keeps
-/// its plan.
+/// for each use. Prepared once, it would get a generic plan after five uses. That plan expects a third of all
+/// keys when a search names the newest 5,000, and that a tenth of the matches is wanted. An exact lookup
+/// keeps its plan.
 macro_rules! planned_each_time {
     ($query:expr) => {
         $query.filter(diesel::dsl::sql::<diesel::sql_types::Bool>("TRUE"))
@@ -206,7 +206,7 @@ impl Store {
     /// another round trip.
     pub(super) async fn change_unless_refused<T, E, L, W>(
         &self,
-        turn: TurnToCome,
+        turn: TurnRequest,
         _look: L,
         work: W,
     ) -> Result<T, E>
@@ -272,8 +272,8 @@ pub(super) async fn lock_consumers(
     Ok(())
 }
 
-/// When a key would have lived for so long, in hours, because a day is 23 or 25 hours in some time zones of a
-/// session.
+/// The end of this lifetime from a key's creation, in hours, because a day has 23 or 25 hours in some time
+/// zones of a session.
 pub(super) fn created_and_later(longest: LongestLife) -> String {
     let hours = u32::from(longest.days()) * 24;
     format!("api_keys.created_at + interval '{hours} hours'")

@@ -37,9 +37,9 @@ pub(super) fn commit_error(error: QueryError) -> StorageError {
     }
 }
 
-/// Whether the server has answered with this error, in a session that stays open. A client's own error says
-/// nothing of what the server did. Neither does that of a pooler which has lost the server and answers in its
-/// place: what is asked next may reach another session.
+/// Whether the server has answered with this error, in a session that stays open. A client-side error does
+/// not show what the server did. Neither does that of a pooler which has lost the server and answers in its
+/// place: the next statement may reach another session.
 pub(super) fn is_answer_of_server(error: &QueryError) -> bool {
     const OF_POOLERS: [&str; 2] = ["server conn crashed", "server closed the connection"];
     match error {

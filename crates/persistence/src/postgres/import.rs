@@ -1,4 +1,4 @@
-//! What an import needs of PostgreSQL.
+//! The steps of an import that are specific to PostgreSQL.
 
 use diesel::QueryResult;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};

@@ -22,7 +22,7 @@ use crate::limit;
 /// it can without passing the next goal. Where keys were purged, the next stored key may be past the goal,
 /// with nothing between. No step leads to another consumer's key. Walks that meet continue as one.
 ///
-/// `LIMIT 1` also forces index look-ups whatever the table's statistics say: expecting many rows, PostgreSQL
+/// `LIMIT 1` also forces index look-ups for any statistics of the table: expecting many rows, PostgreSQL
 /// would read all keys at every step.
 const CLIMB: &str = "
     SELECT climb.id, above.*, next.goal

@@ -44,8 +44,8 @@ impl PostgresStore {
     }
 }
 
-/// A server without translations for the configured language uses English whatever the setting is; then it
-/// also describes the setting in English.
+/// A server without translations for the configured language uses English; then it also describes the setting
+/// in English.
 fn is_english(locale: &str, description: &str) -> bool {
     matches!(locale, "C" | "POSIX") || description == IN_ENGLISH
 }

@@ -41,7 +41,7 @@ struct Queue {
     turns: usize,
 }
 
-/// A lookup that somebody waits for.
+/// A lookup that a caller waits for.
 pub(super) struct Lookup {
     pub(super) digest: TokenDigest,
     answer: oneshot::Sender<Answer>,
@@ -61,7 +61,7 @@ impl Lookup {
 }
 
 impl LookupQueue {
-    /// Adds a lookup. Whoever gets a turn MUST ask; whoever gets none is answered by others.
+    /// Adds a lookup. A caller that gets a turn MUST run the query; one that gets none is answered by another's.
     pub(super) fn add(self: &Arc<Self>, digest: TokenDigest) -> (oneshot::Receiver<Answer>, Option<Turn>) {
         let (answer, answered) = oneshot::channel();
         let mut queue = self.0.lock();
@@ -110,7 +110,7 @@ impl Queue {
         taken
     }
 
-    /// Removes the lookups that nobody waits for any more.
+    /// Removes the lookups whose callers no longer wait.
     fn forget_abandoned(&mut self) {
         self.waiting.retain(|_, of_client| {
             of_client.retain(|lookup| !lookup.answer.is_closed());
@@ -121,7 +121,7 @@ impl Queue {
 }
 
 impl Turn {
-    /// The lookups to ask for now, without those that nobody waits for any more.
+    /// The lookups to query now, without those whose callers no longer wait.
     pub(super) fn take(&self) -> Vec<Lookup> {
         let mut queue = self.of.0.lock();
         queue.forget_abandoned();
@@ -204,7 +204,7 @@ mod tests {
         );
         let turn = turn.again().unwrap();
         waiting.clear();
-        assert!(turn.take().is_empty(), "nobody waits any more");
+        assert!(turn.take().is_empty(), "no caller waits any more");
     }
 
     #[tokio::test]

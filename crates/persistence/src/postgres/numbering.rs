@@ -7,8 +7,8 @@ use keyward_domain::access_changes::{Concern, LOGGED_CHANGES};
 use crate::concern;
 
 /// The statements that end a transaction, sent as one text: they cost no round trip of their own, and if the
-/// first fails, the server does not look at the rest. The notification wakes the replicas; they also come by
-/// themselves.
+/// first fails, the server does not look at the rest. The notification wakes the replicas, which otherwise
+/// poll at intervals.
 pub(super) fn commit_statements(concerns: &[Concern]) -> String {
     if concerns.is_empty() {
         return "COMMIT".to_owned();
@@ -32,5 +32,4 @@ pub(super) fn commit_statements(concerns: &[Concern]) -> String {
     )
 }
 
-/// What a connection listens to.
 pub(super) const LISTEN: &str = "LISTEN keyward_access_changes";

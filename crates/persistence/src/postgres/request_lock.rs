@@ -1,4 +1,4 @@
-//! Requests that are being handled, at whatever server.
+//! Locks for requests that are being handled, on any server.
 
 use diesel::QueryResult;
 use diesel::dsl::sql;
@@ -18,11 +18,11 @@ const REQUESTS: i32 = 0x7265_7173;
 #[derive(Clone, Copy)]
 pub(super) struct Begun(bool);
 
-/// Begins the transaction of a change that a request with an idempotency key asks for; any other change begins
-/// with its first statements. Nothing if another transaction handles the same request.
+/// Begins the transaction of a change whose request has an idempotency key; any other change begins with its
+/// first statements. `None` if another transaction handles the same request.
 ///
-/// It costs a round trip of its own, because statements that are sent with it would wait for the other one. Two
-/// different requests are taken for the same once in 2^32 times, and then one of them is repeated.
+/// It costs a round trip of its own, because statements that are sent with it would wait for the other one.
+/// Two different requests have the same lock once in 2^32 times; then one of them is asked to repeat.
 pub(super) async fn begin_request(
     connection: &AsyncPgConnection,
     consumer: MembershipId,

@@ -26,11 +26,11 @@ pub(super) async fn lock(connection: &mut AsyncPgConnection, lock: AdvisoryLock)
     taken.execute(connection).await.map(drop)
 }
 
-/// Locks a membership until the end of the transaction; returns whether it did. It waits for others, whom
-/// PostgreSQL serves in turn: a client that locks its membership again and again, as any change of keys does,
-/// would else keep its keys from ever being purged. The statement waits twice at most, for its turn and for
-/// the row, so that it ends before `statement_timeout`. From then on, no statement of the transaction waits
-/// longer.
+/// Locks a membership until the end of the transaction; returns whether it did. It waits for other
+/// transactions, which PostgreSQL serves in turn: otherwise a client that locks its membership again and
+/// again, as any change of keys does, would keep its keys from ever being purged. The statement waits twice
+/// at most, for its turn and for the row, so that it ends before `statement_timeout`. From then on, no
+/// statement of the transaction waits longer.
 pub(super) async fn lock_membership(connection: &mut AsyncPgConnection, id: Uuid) -> QueryResult<bool> {
     let limit = "SAVEPOINT before_lock; SET LOCAL lock_timeout = '500ms'";
     connection.batch_execute(limit).await?;

@@ -1,9 +1,9 @@
-//! Synchronous standbys, and what a commit that waits for one means for other changes.
+//! Synchronous standbys, and commits that wait for one.
 //!
-//! While too few standbys are connected, a commit waits for as long as it takes. PostgreSQL does not notice
-//! meanwhile that its client has closed the connection, so a commit that was given up keeps its connection.
-//! If each change left one, they would use up `max_connections`, and reads would fail, too. So changes are
-//! refused before they begin for as long as there is such a commit.
+//! While too few standbys are connected, a commit waits without a limit. Meanwhile, PostgreSQL does not
+//! notice that its client has closed the connection, so an abandoned commit keeps its connection. If each
+//! change left one, they would use up `max_connections`, and reads would fail, too. So new changes are
+//! refused as long as there is such a commit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,8 +31,8 @@ impl GivenUpCommits {
     }
 
     /// Whether a commit, of this server or of another one, has waited for a standby for so long. The database
-    /// is asked only since a commit was given up here, and compares times of its own clock. One that does not
-    /// say so is one where none waits.
+    /// is asked only after a commit was abandoned here, and compares times of its own clock. If it does not
+    /// answer, no commit is assumed to wait.
     pub(super) async fn one_waits_for_standby(
         &self,
         mut connection: &AsyncPgConnection,
@@ -50,7 +50,7 @@ impl GivenUpCommits {
         .sql("))");
         let asked: QueryResult<bool> = diesel::select(waiting).get_result(&mut connection).await;
         let one_waits = asked.unwrap_or_else(|error| {
-            warn!(%error, "commits that wait for a standby are not known");
+            warn!(%error, "cannot determine whether commits wait for a standby");
             false
         });
         if !one_waits {

@@ -29,7 +29,7 @@ use crate::known_migrations::KnownMigrations;
 use crate::task;
 use crate::traces::{self, Operation};
 
-/// What OpenTelemetry calls the database.
+/// OpenTelemetry's name of the database.
 pub(super) const SYSTEM: &str = "postgresql";
 
 /// Every storage port of the domain, on one PostgreSQL database. Clones share their connections.
@@ -79,14 +79,14 @@ pub enum ConnectError {
     Pool(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// What the connections of a store are doing, without the one of the replica.
+/// The use of a store's connections, without the one of the replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolUsage {
     /// The maximum number of connections.
     pub limit: usize,
     /// How many are open, or being opened.
     pub open: usize,
-    /// How many of those somebody uses.
+    /// The number of those in use.
     pub in_use: usize,
     /// How many callers wait for one.
     pub waiting: usize,
@@ -118,7 +118,7 @@ impl PostgresStore {
         })
     }
 
-    /// What the connections are doing now.
+    /// The present use of the connections.
     #[must_use]
     pub fn pool_usage(&self) -> PoolUsage {
         let status = self.pool.status();
@@ -169,8 +169,8 @@ impl PostgresStore {
         acquired
     }
 
-    /// Closes the idle connections: what broke one (a stopped server, a failover) has broken them all, and
-    /// each would fail one request.
+    /// Closes the idle connections: a stopped server or a failover breaks all of them, and each would fail
+    /// one request.
     pub(super) fn discard_idle(&self) {
         self.pool.retain(|_, _| false);
     }
@@ -219,8 +219,8 @@ impl PostgresStore {
     {
         let Timeouts { step, answer, .. } = self.timeouts;
         let deadline = begun + answer;
-        // A read of many statements that nobody waits for must not occupy its pool slot for all of them. By
-        // then, a connection that fell silent before the deadline is known to be dead.
+        // A read of many statements must not occupy its pool slot for all of them when its caller no longer
+        // waits. By then, a connection that fell silent before the deadline is known to be dead.
         let give_up = deadline + Liveness::silence(step);
         let again = query.clone();
         let mut liveness = Liveness::of(&mut connection);

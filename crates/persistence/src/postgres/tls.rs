@@ -133,11 +133,11 @@ fn certificates(file: &PathBuf) -> Result<Vec<CertificateDer<'static>>, TlsError
     Ok(certificates)
 }
 
-/// Accepts a certificate whatever host it names, if the server has its private key.
+/// Accepts a certificate for any host, if the server has its private key.
 #[derive(Debug)]
 struct AnyHostName {
     provider: Arc<CryptoProvider>,
-    /// What the certificate must chain to: for `verify-ca`, but not for `prefer` and `require`.
+    /// The authorities that the certificate must chain to; `None` for `prefer` and `require`.
     roots: Option<Arc<WebPkiServerVerifier>>,
 }
 

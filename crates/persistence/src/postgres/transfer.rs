@@ -56,7 +56,8 @@ impl Transfer for PostgresStore {
     }
 }
 
-/// A server waits until its role gets a right that it lacks. Whoever imports can use another role at once.
+/// An import fails at once if its role lacks a right, unlike a server, which waits until it is granted: the
+/// administrator can use another role.
 fn naming_missing_right(error: ImportError) -> ImportError {
     match error {
         ImportError::Storage(StorageError::Unavailable(source))

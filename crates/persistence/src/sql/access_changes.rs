@@ -19,8 +19,8 @@ use crate::claim::Claim;
 use crate::columns::StoredId;
 use crate::concern;
 
-/// Without its row, changes are not counted. So no replica may get a lease, and nobody may take that all have
-/// seen a change.
+/// Without its row, changes are not counted. So no replica may get a lease, and no revocation may conclude
+/// that all replicas have seen it.
 const COUNTER_MISSING: QueryError = QueryError::NotFound;
 
 #[async_trait]

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::dialect::{Connection, Store};
 use crate::abort::Work;
 use crate::claim::Claim;
-use crate::key_change_turns::TurnToCome;
+use crate::key_change_turns::TurnRequest;
 use crate::precheck;
 
 impl Store {
@@ -17,7 +17,7 @@ impl Store {
     /// towards the change's deadline.
     pub(in super::super) async fn change_after_precheck<T, E, L, W>(
         &self,
-        turn: Option<TurnToCome>,
+        turn: Option<TurnRequest>,
         precheck: L,
         claim: Claim,
         work: W,

@@ -1,4 +1,4 @@
-//! What the log of changes lists of a transaction.
+//! The entry of a transaction in the log of changes.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use super::dialect::{Pipelined, RunQueryDsl, listed};
 use super::schema::api_keys;
 use crate::columns::StoredId;
 
-/// What the changes of the running transaction are [listed as](Concerns::summary). The consumers of keys are
-/// read only if the keys are too many.
+/// The [summary](Concerns::summary) of the running transaction's changes. The consumers of keys are read only
+/// if the keys are too many.
 pub(crate) async fn summary(mut connection: Pipelined<'_>, noted: Concerns) -> QueryResult<Vec<Concern>> {
     let keys = noted.keys_too_many_to_list();
     if keys.is_empty() {

@@ -1,7 +1,7 @@
 //! The hot path: reads everything that decides about a token, by its digest.
 //!
 //! One statement, so that it reads one snapshot. On PostgreSQL it runs on the primary, so it sees everything
-//! that any process committed before. What it finds may be kept for as long as a lease says that it is still
+//! that any process committed before. Its result may be kept as long as a lease guarantees that it is still
 //! right.
 
 use std::convert::Infallible;

@@ -1,4 +1,5 @@
-//! What ends together with a membership, whether it is ended at once or its planned end has come.
+//! The end of a membership with all that ends with it, whether it is ended at once or its planned end has
+//! come.
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
@@ -27,9 +28,9 @@ pub(crate) async fn end_dependents(
     Ok(revoked)
 }
 
-/// Records that these planned ends have come, with the event of each and all that goes with it. The number of
-/// statements does not depend on how many there are. Comes under the locks of their organizations, under
-/// which nobody else records them.
+/// Records that these planned ends have come, with the event and all consequences of each. The number of
+/// statements does not depend on the number of ends. Their organizations MUST be locked, so that no other
+/// transaction records them.
 ///
 /// Only the job that records ends checks the clock. A user who ends a membership wants it to end now, so a
 /// clock that is ahead ends nothing that should stay. A user who joins again needs the record: a user has at

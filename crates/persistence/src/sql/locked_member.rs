@@ -14,8 +14,8 @@ use crate::columns::{StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
 
 /// A member whose organization this transaction has locked, and usually the membership, too: an invitation's
-/// acceptance locks only the organization. The role and the end are parsed by whoever needs them: a planned end
-/// is also recorded in a row in which they are unreadable.
+/// acceptance locks only the organization. The role and the end are parsed only where they are needed, so
+/// that a planned end can be recorded in a row in which they are unreadable.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = memberships, check_for_backend(Database))]
 pub(crate) struct LockedMember {
@@ -35,7 +35,7 @@ impl LockedMember {
         UserId::from_uuid(self.user_id.0)
     }
 
-    /// By whom their invitations are stored, and in which organization.
+    /// The inviter and the organization of their invitations, as stored.
     pub(crate) fn as_inviter(&self) -> (Uuid, Uuid) {
         (self.organization_id.0, self.user_id.0)
     }

@@ -129,7 +129,7 @@ fn has_name(subject: &Subject) -> bool {
     }
 }
 
-/// What the organization's subjects are called, in one statement for all kinds. Each part names the
+/// The names of the organization's subjects, in one statement for all kinds. Each part names the
 /// organization, so that subjects of others are treated as absent.
 async fn identify(
     connection: &mut Connection,
@@ -218,7 +218,7 @@ async fn identify(
     Ok(found)
 }
 
-/// What distinguishes things of a kind whose names are enough: other kinds have a username or a hint here.
+/// No second name, for kinds whose names are enough: other kinds have a username or a hint here.
 fn indistinct() -> SqlLiteral<Nullable<Text>> {
     sql("CAST(NULL AS text)")
 }

@@ -102,7 +102,7 @@ pub(crate) fn profile((user, membership): (UserRow, MembershipRow)) -> Result<Me
     })
 }
 
-/// A user with what their password is checked against, to be stored.
+/// A new user with their password hash.
 #[derive(Insertable)]
 #[diesel(table_name = users)]
 pub(crate) struct NewUserRow {

@@ -1,8 +1,8 @@
 //! Recording planned ends that have come.
 //!
-//! One server at a time does so. It passes over consumers and organizations that another transaction holds:
-//! nobody waits for it, and their turn comes. What is read of those that it holds stays true until it is
-//! done.
+//! One server at a time does so. It skips consumers and organizations that another transaction has locked,
+//! and records their ends in a later run. Reads of those that it has locked stay true until the end of the
+//! transaction.
 
 use std::collections::BTreeSet;
 
@@ -55,8 +55,8 @@ macro_rules! replaced_keys {
     }};
 }
 
-/// Begins the transaction: what was found to be due and the rows to lock for it, if this server has the lock
-/// and anything is due. What was found is read again once these rows are locked.
+/// Begins the transaction: finds the due ends and the rows to lock for them, if this server has the lock and
+/// there are any. The due ends are read again once these rows are locked.
 macro_rules! begin_batch {
     ($connection:ident, $found:expr) => {{
         let ((), has_lock, found): ((), bool, Vec<(StoredId, StoredId)>) = pipeline!(

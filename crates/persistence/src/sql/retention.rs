@@ -36,7 +36,6 @@ use crate::retention::{AdvisoryLock, least_id_at};
 
 #[async_trait]
 impl RetentionStore for Store {
-    /// Checks the clock against what the database knows.
     async fn check_clock(
         &self,
         now: DateTime<Utc>,
@@ -83,7 +82,7 @@ impl RetentionStore for Store {
         }
     }
 
-    /// Each step passes over so many ended keys, of one consumer or of several.
+    /// Each step skips this many ended keys, of one consumer or of several.
     async fn next_with_surplus_keys(
         &self,
         after: Option<MembershipId>,

@@ -98,9 +98,9 @@ pub(crate) async fn receive(
     }
 }
 
-/// Checks what no row shows by itself: each organization has a permanent owner, and each key is deeper in its key
-/// tree than its parent; a revocation would not find it otherwise. Not deeper by one, since retention may have removed
-/// keys between them.
+/// Checks rules that span several rows: each organization has a permanent owner, and each key is deeper in its key tree
+/// than its parent; a revocation would not find it otherwise. Not deeper by one, since retention may have removed keys
+/// between them.
 async fn check_rules(connection: &mut Connection) -> Result<(), Abort<ImportError>> {
     let refused = |table, id: StoredId, column, problem: &str| {
         let problem = StoredRow::new(table, id.0).corrupt(column, problem.to_owned());

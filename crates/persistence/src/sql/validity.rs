@@ -1,10 +1,10 @@
 //! Validity at a given time: the only place that defines it in SQL.
 //!
 //! An end has a time (`revoked_at`, `ended_at`), which may lie in the future. `end_came_at` is set when the
-//! end is recorded as past: at once, if somebody ended the key or the membership there and then, else once
-//! its planned end has come. From then on it is past by every clock. Rows without an end, or with a planned
-//! one that is not recorded, have no `end_came_at` and are in the partial indexes: queries use these, and
-//! then exclude the few rows whose planned end is past.
+//! end is recorded as past: at once, if the act took effect at once, else when its planned end has come. From
+//! then on it is past by every clock. Rows without an end, or with a planned one that is not recorded, have
+//! no `end_came_at` and are in the partial indexes: queries use these, and then exclude the few rows whose
+//! planned end is past.
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::{auto_type, sql};
@@ -61,8 +61,7 @@ pub(crate) fn key_expires_before(time: StoredMoment, now: StoredMoment) -> _ {
         .and(is_ahead.and(is_before))
 }
 
-/// The condition that a key lives longer than so long after its creation, or until it is revoked, if it is
-/// valid.
+/// The condition that a valid key lives longer than this after its creation, or has no planned end.
 pub(crate) fn key_outlives(longest: LongestLife) -> SqlLiteral<Bool> {
     let latest = created_and_later(longest);
     sql(&format!(

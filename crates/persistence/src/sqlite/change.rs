@@ -15,7 +15,7 @@ use super::sql::concerns::summary;
 use super::store::{SYSTEM, SqliteStore};
 use crate::abort::{Abort, TooSlow, Work, boxed};
 use crate::claim::Claim;
-use crate::key_change_turns::{TurnToCome, in_turn};
+use crate::key_change_turns::{TurnRequest, in_turn};
 use crate::noted_changes::noting_at_once;
 use crate::progress::{Progress, settled};
 use crate::task;
@@ -42,7 +42,7 @@ impl SqliteStore {
     pub(super) async fn change_begun<T, E, W>(
         &self,
         begun: Instant,
-        turn: Option<TurnToCome>,
+        turn: Option<TurnRequest>,
         claim: Claim,
         work: W,
     ) -> Result<T, E>
@@ -60,7 +60,7 @@ impl SqliteStore {
     async fn run_change<T, E, W>(
         &self,
         begun: Instant,
-        turn: Option<TurnToCome>,
+        turn: Option<TurnRequest>,
         claim: Claim,
         work: W,
         again: impl FnMut() -> Option<W> + Send + 'static,
@@ -146,12 +146,12 @@ impl SqliteStore {
     }
 }
 
-/// Runs the transaction. Returns the connection unless the transaction failed; closing it ends whatever is
-/// left open.
+/// Runs the transaction. Returns the connection unless the transaction failed; closing it rolls back an open
+/// transaction.
 ///
 /// IMMEDIATE acquires the write lock before the first read and waits for other processes up to
-/// `busy_timeout`. So what is read stays true until COMMIT, and no later statement fails because the database
-/// is locked.
+/// `busy_timeout`. So all reads stay true until COMMIT, and no later statement fails because the database is
+/// locked.
 ///
 /// diesel's own `immediate_transaction` is not used: SQLite rolls back by itself when the disk is full, and
 /// diesel would then report only that there is nothing to roll back.
@@ -181,7 +181,7 @@ pub(super) fn commit<T, E>(
         },
         Err(abort) => {
             let rolled_back = connection.batch_execute("ROLLBACK");
-            // What it has read of a damaged page must not stay in its cache.
+            // A damaged page must not stay in the connection's cache.
             let is_damaged = matches!(&abort, Abort::Query(error) if is_damaged(error));
             let is_usable = rolled_back.is_ok() && !is_damaged;
             (is_usable.then_some(connection), Err(abort))
@@ -321,7 +321,7 @@ mod tests {
             "{outcome:?}"
         );
         assert_eq!(notes_in(&store).await, 0);
-        // The setting is gone with the connection that failed.
+        // The setting was lost with the connection that failed.
         execute(&store, "INSERT INTO notes VALUES (zeroblob(100000))")
             .await
             .unwrap();

@@ -1,4 +1,4 @@
-//! What a store needs to know before it opens its file.
+//! The configuration of a store.
 
 use std::path::PathBuf;
 use std::time::Duration;

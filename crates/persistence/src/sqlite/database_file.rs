@@ -46,7 +46,7 @@ pub(super) struct DatabaseFile {
     is_damaged: AtomicBool,
 }
 
-/// What a connection is used for.
+/// The use of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
@@ -226,7 +226,7 @@ impl DatabaseFile {
     }
 
     /// Checked before every read and change. A connection stays with the file it opened, even if that is
-    /// moved: what it wrote there would be answered, but lost at the next start.
+    /// moved: its writes would be answered, but lost at the next start.
     pub(super) fn check_in_place(&self) -> Result<(), StorageError> {
         match FileIdentity::at(Path::new(&self.path)) {
             Ok(identity) if identity == self.identity => {
@@ -267,8 +267,8 @@ impl DatabaseFile {
 
     /// Where SQLite stores temporary data. By default it uses a directory such as `/tmp`, which is not
     /// writable on a read-only root file system. Reads and changes need little and keep it in memory. Sorting
-    /// a whole table for an index needs as much space as the index, so that uses unlinked files beside the
-    /// database, which are gone when the connection closes.
+    /// a whole table for an index needs as much space as the index, so it uses unlinked files beside the
+    /// database, which are removed when the connection closes.
     fn temporary_files_sql(&self, access: Access) -> String {
         match access {
             Access::Read | Access::Write => "PRAGMA temp_store = MEMORY".to_owned(),

@@ -35,15 +35,15 @@ macro_rules! pipeline {
     };
 }
 
-/// A query whose rows nobody else changes until the end of the transaction; a change holds SQLite's write
-/// lock anyway.
+/// A query that locks its rows against changes until the end of the transaction; a change holds SQLite's
+/// write lock anyway.
 macro_rules! locked {
     ($query:expr) => {
         $query
     };
 }
 
-/// A query whose rows nobody removes until the end of the transaction, as for `locked`.
+/// A query that locks its rows against removal until the end of the transaction, as for `locked`.
 macro_rules! kept {
     ($query:expr) => {
         $query
@@ -223,7 +223,7 @@ pub(super) async fn lock_consumers(_: Pipelined<'_>, _: OrganizationId, _: &[Uui
     Ok(())
 }
 
-/// When a key would have lived for so long, in milliseconds.
+/// The end of this lifetime from a key's creation, in milliseconds.
 pub(super) fn created_and_later(longest: LongestLife) -> String {
     let milliseconds = i64::from(longest.days()) * 86_400_000;
     format!("api_keys.created_at + {milliseconds}")

@@ -1,4 +1,4 @@
-//! What an import needs of SQLite.
+//! The steps of an import that are specific to SQLite.
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::{QueryResult, QueryableByName, RunQueryDsl, SqliteConnection};

@@ -1,7 +1,7 @@
 //! Lookups on the caller's own thread, without a hop to a thread that may block.
 //!
-//! The hop costs several times as much as the lookup: half of what a request costs altogether. A lookup reads
-//! a few pages by their index, and can hold up its thread, on which other requests wait, in two ways only:
+//! The hop costs several times as much as the lookup, and half as much as the whole request. A lookup reads a few pages
+//! by their index, and can block its thread, on which other requests wait, only by:
 //! - *Locks.* In write-ahead mode, a read waits for no change, only while another process recovers the
 //!   database after a crash.
 //! - *The disk*, if the pages are in no cache. After two lookups in a row that took
@@ -10,10 +10,10 @@
 //!   pause in the middle of a lookup.)
 //!
 //! However long either takes, one worker thread of the runtime is kept free of lookups
-//! ([`LookupConnections`](super::lookup_connections::LookupConnections)), so that all other requests and all
-//! deadlines continue. A lookup that finds all connections in use lets others have their turn, and tries again a few
-//! times; with two worker threads, every third would else make the hop. A lookup that gets no connection is made
-//! as an ordinary read.
+//! ([`LookupConnections`](super::lookup_connections::LookupConnections)), so that all other requests and all deadlines
+//! continue. A lookup that finds all connections in use yields to other tasks and tries again a few times; without
+//! that, every third would make the hop with two worker threads. A lookup that gets no connection is made as an
+//! ordinary read.
 
 use std::convert::Infallible;
 
@@ -29,8 +29,8 @@ use super::store::{SYSTEM, SqliteStore};
 use crate::abort::{Abort, Work};
 use crate::traces::{self, Operation};
 
-/// How often a lookup asks for a connection before it is made as an ordinary read. Others' take a few
-/// microseconds each, as long as a turn of other requests.
+/// How often a lookup asks for a connection before it is made as an ordinary read. Other lookups take a few
+/// microseconds each, about as long as one turn of other tasks.
 const MAX_TURNS: u32 = 8;
 
 impl SqliteStore {
@@ -50,8 +50,8 @@ impl SqliteStore {
         self.read(query).await
     }
 
-    /// Runs a lookup at once, if it gets a connection. An ordinary read, which may wait for locks, decides about
-    /// a query that failed.
+    /// Runs a lookup at once, if it gets a connection. A query that failed is repeated as an ordinary read, which may
+    /// wait for locks.
     fn look_up_here<T, Q>(&self, query: Q) -> Result<Result<T, StorageError>, NoConnection>
     where
         Q: Work<SqliteConnection, T, Infallible>,
@@ -65,7 +65,7 @@ impl SqliteStore {
         };
         let end = Instant::now();
         self.lookup_connections.record_duration(end - start, end);
-        // The connection is closed.
+        // Not put back, the connection is closed.
         if let Err(Abort::Query(_)) = answer {
             return Err(NoConnection::Unavailable);
         }
@@ -189,7 +189,7 @@ mod tests {
         }
     }
 
-    /// The only worker that waits for timers is given the lookup, which hangs; nobody wakes the other one.
+    /// The lookup hangs on the only worker that waits for timers, and no other task wakes the other worker.
     #[test]
     fn timers_go_on_while_a_lookup_hangs() {
         let mut runtime = Builder::new_multi_thread();

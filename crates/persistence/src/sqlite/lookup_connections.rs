@@ -79,7 +79,7 @@ impl LookupConnections {
             return Ok(LookupConnection { connection, permit });
         }
         let file = Arc::clone(file);
-        // Nobody waits for it. An ordinary read reports why a connection cannot be opened.
+        // In the background. An ordinary read reports why a connection cannot be opened.
         drop(task::spawn_blocking(move || {
             if let Ok(connection) = file.connect_with_wait(Access::Read, Duration::ZERO) {
                 LookupConnection { connection, permit }.put_back();
@@ -106,9 +106,9 @@ impl LookupConnections {
     /// Starts a thread that wakes a worker thread of the runtime now and then while lookups are made, until
     /// the store is closed. Returns whether it started.
     ///
-    /// Of the worker threads that have nothing to do, one waits for timers and sockets, and the others for it
-    /// to wake them. If it is given a lookup that hangs, and nothing else to do, it wakes none of them, and
-    /// none waits for timers and sockets in its place until somebody else gives the runtime a task.
+    /// One of the idle worker threads waits for timers and sockets, and the others wait for it to wake them.
+    /// If its only task is a lookup that hangs, it wakes none of them, and no thread waits for timers and
+    /// sockets until a task comes from outside of the runtime.
     fn wake_workers(&self, runtime: Handle) -> bool {
         // Not the connections themselves: they are closed with the store, on its thread.
         let in_use = Arc::downgrade(&self.in_use);

@@ -37,9 +37,10 @@ pub(super) fn make_database_file(directory: &Path, file: &Path) -> io::Result<()
     }
 }
 
-/// Gives a file to the owner of what the path leads to. When root makes a file in the data directory, the
-/// server's user could not use it otherwise. A file that has another name, too, is left alone: that user may
-/// have linked somebody else's. The file must have been opened without following a link.
+/// Gives a file to the owner of the file or directory at the path. When root creates a file in the data
+/// directory, the server's user could not use it otherwise. A file that has another name, too, is not
+/// changed: that user may have made a hard link to another user's file. The file must have been opened
+/// without following a link.
 ///
 /// # Errors
 /// Those of reading who owns the two. Users other than root cannot change the owner, which is no error.

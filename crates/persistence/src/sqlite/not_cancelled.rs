@@ -2,7 +2,7 @@
 //!
 //! SQLite has `sqlite3_interrupt` for this, but diesel does not expose it, and `unsafe` code is forbidden
 //! here. So a statement that may scan many rows calls a user-defined function for each row, which fails once
-//! the caller is gone.
+//! the caller no longer waits.
 
 use diesel::QueryResult;
 use diesel::prelude::SqliteConnection;
@@ -13,8 +13,8 @@ use diesel::sqlite::Sqlite;
 use crate::abort::TooSlow;
 
 diesel::define_sql_function! {
-    /// Returns true, or an error once the caller is gone. The argument is not used, but without a column of
-    /// the row SQLite may call the function only once per table.
+    /// Returns true, or an error once the caller no longer waits. The argument is not used, but without a
+    /// column of the row SQLite may call the function only once per table.
     fn not_cancelled(row: Binary) -> Bool;
 }
 
@@ -59,7 +59,7 @@ mod tests {
     use crate::sqlite::SqliteStore;
     use crate::sqlite::tests::scene::scene;
 
-    /// Whether the statement is cancellable: it fails once the caller is gone, and only then.
+    /// Whether the statement is cancellable: it fails once the caller no longer waits, and only then.
     async fn asks<T>(store: &SqliteStore, statement: impl AsyncFn() -> Result<T, StorageError>) -> bool {
         let answered = statement().await;
         assert!(answered.is_ok(), "{:?}", answered.err());

@@ -180,7 +180,7 @@ mod tests {
         added.await.unwrap();
     }
 
-    /// What a search finds, and how many keys it looks at.
+    /// The keys that a search finds, and how many keys it looks at.
     async fn search(store: &SqliteStore, before: u128, limit: usize) -> (Vec<u128>, usize) {
         let found = store.read(move |connection| {
             Box::pin(async move {

@@ -94,7 +94,7 @@ impl Reader {
     fn open(file: &DatabaseFile) -> Result<Self, StorageError> {
         let mut connection = file.connect(Access::Read)?;
         let waiter = Arc::new(Mutex::new(Weak::new()));
-        // Weak references are whole whatever panics.
+        // A panic leaves weak references intact.
         let asked_by = AssertUnwindSafe(Arc::clone(&waiter));
         let is_awaited = move || asked_by.lock().strong_count() > 0;
         not_cancelled::register(&mut connection, is_awaited).map_err(storage_error)?;

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use super::store::SqliteStore as Store;
 use crate::abort::{Abort, Work};
 use crate::claim::Claim;
-use crate::key_change_turns::TurnToCome;
+use crate::key_change_turns::TurnRequest;
 
 /// diesel's query methods, with the signatures of diesel-async.
 pub(super) trait RunQueryDsl: diesel::RunQueryDsl<Connection> {
@@ -108,7 +108,7 @@ impl Store {
     /// need the write lock.
     pub(super) async fn change_unless_refused<T, E, L, W>(
         &self,
-        turn: TurnToCome,
+        turn: TurnRequest,
         precheck: L,
         work: W,
     ) -> Result<T, E>

@@ -73,7 +73,7 @@ impl Reserve {
         self.try_to_fill().map_err(|error| self.not_filled(error))
     }
 
-    /// A process that may open no more files has learned nothing of the disk.
+    /// If the process has too many open files, the error does not concern the disk.
     fn not_filled(&self, error: io::Error) -> StorageError {
         match Errno::from_io_error(&error) {
             Some(Errno::MFILE | Errno::NFILE) => StorageError::Unavailable(error.into()),

@@ -22,7 +22,7 @@ use crate::known_migrations::KnownMigrations;
 use crate::task;
 use crate::traces::{self, Operation};
 
-/// What OpenTelemetry calls the database.
+/// OpenTelemetry's name of the database.
 pub(super) const SYSTEM: &str = "sqlite";
 
 /// Every storage port of the domain, on one SQLite file. Clones share their connections; other processes may

@@ -1,4 +1,4 @@
-//! What the tests of this module need, and what takes more than its public items to ask.
+//! Test fixtures, and tests that need private items of this module.
 
 pub(super) mod noted_statements;
 mod page_caches;

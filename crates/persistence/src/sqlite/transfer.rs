@@ -23,8 +23,7 @@ impl Transfer for SqliteStore {
         let file = self.file.clone();
         let sending = tokio::task::spawn_blocking(move || {
             let mut connection = file.connect(Access::Read)?;
-            // One transaction: it sees what was committed before its first statement. Closing the connection
-            // ends it.
+            // One transaction, which sees the state at its first statement. Closing the connection ends it.
             connection.batch_execute("BEGIN").map_err(storage_error)?;
             let sent = Handle::current().block_on(send(&mut connection, &rows));
             sent.map_err(|abort: Abort<Infallible>| abort.into_storage_error(storage_error))

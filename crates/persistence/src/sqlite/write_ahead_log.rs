@@ -38,8 +38,8 @@ impl WriteAheadLog {
         }
     }
 
-    /// What is written to a log that has lost its name is lost if the process is killed, and SQLite would make
-    /// another one for a new connection.
+    /// Writes to a log that was unlinked are lost if the process is killed, and SQLite would create another
+    /// one for a new connection.
     pub(super) fn check_in_place(&self) -> Result<(), StorageError> {
         match self.place() {
             Ok(Place::Own) => Ok(()),
@@ -58,8 +58,8 @@ impl WriteAheadLog {
         }
     }
 
-    /// What is at the log's path. Another log that was there once has changes that this one lacks, whatever
-    /// became of it.
+    /// The file at the log's path. If it was replaced once, that log has changes that this one lacks, even if
+    /// it was removed since.
     fn place(&self) -> io::Result<Place> {
         if self.was_replaced.load(Ordering::Relaxed) {
             return Ok(Place::OfAnother);
@@ -83,7 +83,7 @@ impl WriteAheadLog {
     }
 }
 
-/// Whose log is at the path.
+/// Whether the log at the path is the one in use.
 enum Place {
     Own,
     /// There is no log, or one without changes.

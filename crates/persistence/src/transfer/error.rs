@@ -8,7 +8,7 @@ use keyward_domain::ports::StorageError;
 
 use crate::abort::Abort;
 
-/// Why an export is incomplete. An import refuses what was written.
+/// Why an export is incomplete. An import refuses the part that was written.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The output cannot be written, for example because the disk is full.
@@ -35,7 +35,7 @@ pub enum ImportError {
         first_line: u64,
         /// The last line of the refused batch, counted from 1.
         last_line: u64,
-        /// What the database says.
+        /// The database's error.
         source: Box<dyn Error + Send + Sync>,
     },
     /// The process's database role may not lock or fill all tables.

@@ -44,7 +44,7 @@ pub(crate) enum ImportItem {
 /// Receives the rows that a database imports.
 pub struct RowReceiver(Receiver<ReadItem>);
 
-/// What was read of an export.
+/// An item of an export, or the error of a row that cannot be read.
 pub(super) type ReadItem = Result<ImportItem, InvalidExport>;
 
 pub(super) fn from_stream() -> (Sender<ReadItem>, RowReceiver) {

@@ -1,4 +1,4 @@
-//! What a store asks its database, as the database is asked, and how it goes about it.
+//! Records the statements of a store as its database gets them, and their query plans.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,7 +44,7 @@ impl Asked {
                 Self { store, ear }
             }
             Err(file) => {
-                // Connections that are opened from here on note what they are asked.
+                // Connections that are opened later record their statements.
                 let _ = set_default_instrumentation(|| Some(Box::new(Noting::default())));
                 let store = database.store_at("");
                 let ear = Ear::File(file);
@@ -53,7 +53,7 @@ impl Asked {
         }
     }
 
-    /// How the database goes about what the store asked since this was called last.
+    /// The query plans of the store's statements since the last call.
     pub(crate) async fn plans(&self, database: &Database) -> Vec<Plan> {
         let mut asked = self.statements();
         let mut seen = HashSet::new();
@@ -72,7 +72,7 @@ impl Asked {
         plans
     }
 
-    /// What the store asked since this was called last, each execution by itself.
+    /// The store's statements since the last call, each execution by itself.
     pub(crate) fn statements(&self) -> Vec<Prepared> {
         match &self.ear {
             Ear::Line(proxy) => proxy.take_statements(),
@@ -90,10 +90,10 @@ impl Asked {
     }
 }
 
-/// What files were asked.
+/// The statements of connections to files, with the files.
 static NOTED: Mutex<Vec<(String, String)>> = Mutex::new(Vec::new());
 
-/// Notes what a connection to a file is asked.
+/// Records the statements of a connection to a file.
 #[derive(Default)]
 struct Noting {
     file: String,

@@ -128,8 +128,8 @@ impl Database {
         }
     }
 
-    /// The steps that the database takes for a statement whatever its parameters are, one a line. With so few
-    /// rows PostgreSQL would rather read all of them, and sort them.
+    /// The steps of the database's generic plan for a statement, one a line. With so few rows PostgreSQL
+    /// would rather read all of them, and sort them.
     pub(crate) async fn explain(&self, statement: &str, types: &[u32]) -> String {
         match &self.location {
             Location::Server(database) => {
@@ -303,7 +303,7 @@ impl Database {
         }
     }
 
-    /// Makes room of what was removed. PostgreSQL does it by itself after a while, SQLite at once.
+    /// Reclaims the space of removed rows. PostgreSQL does it by itself after a while, SQLite at once.
     pub(crate) async fn reclaim(&self, tables: [&str; 2]) {
         if self.is_postgres() {
             for table in tables {
@@ -312,7 +312,7 @@ impl Database {
         }
     }
 
-    /// What the database takes, in units of its own.
+    /// The size of the database, in units of its own.
     pub(crate) async fn size(&self) -> usize {
         let size = self.texts(match &self.location {
             Location::Server(_) => {
@@ -356,7 +356,7 @@ impl Database {
         }
     }
 
-    /// So many rows to join with, in SQL.
+    /// A series of this many rows, in SQL.
     pub(crate) fn series(&self, rows: usize) -> String {
         match &self.location {
             Location::Server(_) => format!("generate_series(1, {rows}) AS series"),
@@ -399,7 +399,7 @@ struct OneText {
 }
 
 diesel::define_sql_function! {
-    /// What the store asks of rows of which there may be very many.
+    /// The function that the store's long statements call for each row.
     fn not_cancelled(row: Binary) -> Bool;
 }
 

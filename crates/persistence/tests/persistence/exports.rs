@@ -1,4 +1,4 @@
-//! What goes out of a database, and what comes in.
+//! Exports of a database, and imports into another.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -36,7 +36,7 @@ impl Database {
     }
 }
 
-/// Keeps what is written.
+/// A buffer that keeps the written bytes.
 #[derive(Clone, Default)]
 pub(crate) struct Output(Arc<Mutex<Vec<u8>>>);
 

@@ -1,4 +1,4 @@
-//! Both stores against real databases, and what is moved between them.
+//! Tests of both stores against real databases, and of moves between them.
 #![expect(
     clippy::expect_used,
     clippy::panic,

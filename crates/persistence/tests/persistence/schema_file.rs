@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The tables of both databases.
 const TABLES: &str = include_str!("../../src/sql/tables.rs");
 
-/// What a database has beside them.
 pub(crate) struct SchemaFile {
     /// The text of its own `schema.rs`.
     pub(crate) tables: &'static str,

@@ -130,7 +130,7 @@ pub(super) async fn insert(mut connection: Pipelined<'_>, new: &NewApiKey) -> Qu
     Ok(())
 }
 
-/// What an organization has chosen for new keys.
+/// An organization's settings for new keys.
 #[derive(Queryable)]
 pub(super) struct ChosenForNewKeys {
     organization: StoredId,
@@ -153,7 +153,7 @@ impl ChosenForNewKeys {
     }
 }
 
-/// What the consumer's organization has chosen for new keys; nothing of an unknown consumer.
+/// The settings for new keys of the consumer's organization; `None` for an unknown consumer.
 pub(super) async fn chosen_for_new_keys(
     mut connection: Pipelined<'_>,
     consumer: MembershipId,
@@ -213,7 +213,7 @@ pub(super) async fn created_with(
         .optional()
 }
 
-/// What the earlier use of an idempotency key means at this moment, and which key it created.
+/// The present meaning of the earlier use of an idempotency key, and the key that it created.
 pub(super) fn repetition(
     first: Option<FirstKey>,
     key: Option<IdempotencyKey>,

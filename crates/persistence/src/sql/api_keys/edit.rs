@@ -112,7 +112,7 @@ async fn write_back(mut connection: Pipelined<'_>, key: &ApiKey) -> QueryResult<
     Ok(())
 }
 
-/// The planned end, if that is among what changed.
+/// Writes the planned end, if it changed.
 async fn write_end(mut connection: Pipelined<'_>, key: &ApiKey, changed: &[ChangeOfKey]) -> QueryResult<()> {
     if changed == [ChangeOfKey::NameOrDescription] {
         return Ok(());

@@ -13,9 +13,9 @@ use super::super::schema::{api_keys, memberships};
 use super::super::validity::{StoredEnd, key_is_valid, membership_is_live};
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 
-/// Locks the consumer: other changes of its keys wait until this transaction ends, so what it reads of them
-/// stays true. Returns the holder's reach; `None` unless the membership is live and the acting key, if any,
-/// is one of its valid keys. Either may have ended since the request was authenticated.
+/// Locks the consumer: other changes of its keys wait until this transaction ends, so its reads of them stay
+/// true. Returns the holder's reach; `None` unless the membership is live and the acting key, if any, is one
+/// of its valid keys. Either may have ended since the request was authenticated.
 pub(super) async fn lock_holder(
     connection: Pipelined<'_>,
     consumer: MembershipId,
@@ -44,7 +44,8 @@ async fn lock_consumer(
     Ok(is_live == Some(true))
 }
 
-/// The reach of whoever revokes, without a lock: in person, also that of a membership that has ended.
+/// The reach of a revoking holder, without a lock. A signed-in user may also revoke keys of an ended
+/// membership.
 pub(super) async fn reach(
     connection: Pipelined<'_>,
     consumer: MembershipId,
@@ -73,14 +74,14 @@ async fn acting(
     }
 }
 
-/// The holder who acts, in person or through a key.
+/// The acting holder, signed in or through a key.
 struct Acting {
     reach: KeyReach,
     /// The ends of the membership and of the key, if any, which may come while the change waits for the lock.
     ends: Vec<StoredEnd>,
 }
 
-/// Who may change a consumer's keys.
+/// The holder that changes a consumer's keys, with the state of its rate limit.
 pub(super) struct Changer {
     pub(super) reach: KeyReach,
     /// Whether the rate limit allows a change now.

@@ -75,7 +75,7 @@ pub(crate) struct NotEnded {
 }
 
 impl NotEnded {
-    /// Of these keys that are not recorded as ended, and these of the consumer that are due.
+    /// Divides keys that are not recorded as ended by whether they are among the consumer's due keys.
     fn new(mut keys: Vec<Uuid>, mut due: Vec<DueKey>) -> Self {
         due.retain(|due| keys.contains(&due.id));
         keys.retain(|key| due.iter().all(|due| due.id != *key));
@@ -133,7 +133,7 @@ pub(crate) async fn end_keys(
         .collect();
     let ((), (), revoked) = pipeline!(
         connection,
-        // All before the first of them is changed, or their order would not be that of other changes.
+        // Before the first of them is changed, so that all are locked in the order that prevents deadlocks.
         lock_keys(connection, &all),
         record_ends_of_keys(connection, due, act),
         revoke_valid(connection, valid, reason, note, act),
@@ -164,7 +164,6 @@ pub(super) async fn revoke_valid(
     Ok(keys.into_iter().map(ApiKeyId::from_uuid).collect())
 }
 
-/// Writes the revocation of these keys, by who acts.
 pub(crate) async fn write_revocation(
     mut connection: Pipelined<'_>,
     keys: &[Uuid],

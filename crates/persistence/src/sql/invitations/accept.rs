@@ -56,8 +56,8 @@ pub(super) async fn open_for<E>(
     id: InvitationId,
     membership: &Membership,
 ) -> Result<Option<Invitation>, Abort<E>> {
-    // Until this transaction ends, nobody else accepts or revokes this invitation, and no membership or role
-    // of the organization changes.
+    // Until this transaction ends, no other one accepts or revokes this invitation, or changes a membership
+    // or role of the organization.
     lock_organization(connection, membership.organization_id).await?;
     let row: Option<InvitationRow> = invitations::table
         .filter(invitations::id.eq(StoredId(id.as_uuid())))

@@ -15,8 +15,8 @@ use crate::retention::{
     KeyAndParent, MAX_REPARENTED_KEYS, PurgedBatch, adoptive_parents, drop_held, halve_batch, new_parents,
 };
 
-/// Removes those of these keys that nobody holds, fewer if they have many children. A single key with very
-/// many stays until several transactions have given them their new parent.
+/// Removes those of these keys that no other transaction has locked, fewer if they have many children. A
+/// single key with very many stays until several transactions have given them their new parent.
 ///
 /// The transaction MUST have locked the keys' consumers and hold
 /// [`AdvisoryLock::DeadKeys`](crate::retention::AdvisoryLock::DeadKeys). Then dead keys and ended memberships

@@ -15,8 +15,9 @@ use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::retention::{AdvisoryLock, KeyAndParent, PurgedBatch};
 
-/// The consumer of the ended key that comes after so many skipped ones, where those of this consumer come
-/// first, and then those of the next one. No consumer before it has more. If it is the given one, it has more.
+/// The consumer of the ended key after this many skipped ones, counted from the first of the given consumer
+/// on, in the order of consumers. No consumer before the result has more ended keys than this; if the result
+/// is the given consumer, it has more.
 pub(super) async fn consumer_after(
     connection: &mut Connection,
     from: Uuid,

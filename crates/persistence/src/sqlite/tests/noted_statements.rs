@@ -1,4 +1,4 @@
-//! What a store asks SQLite, as SQLite gets it.
+//! Records the statements of a store as SQLite gets them.
 
 use std::sync::{Arc, Mutex};
 

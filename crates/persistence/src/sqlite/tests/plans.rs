@@ -1,5 +1,5 @@
-//! How SQLite goes about what is asked of a key tree of keys, of which nearly all may be dead, and of an
-//! organization's keys, of which a filter may let few through.
+//! Query plans of SQLite for key trees in which nearly all keys are dead, and for lists of an organization's
+//! keys with a filter that few match.
 
 use std::num::NonZeroU32;
 
@@ -80,7 +80,7 @@ fn passes_dead_keys_over(step: &str) -> bool {
     }
 }
 
-/// The only statement that may look at dead keys one after the other: it ends at so many.
+/// The only statement that may look at dead keys one after the other: it has a limit.
 fn has_a_limit(statement: &str, step: &str) -> bool {
     step == "SEARCH child USING INDEX api_keys_effective_parent_idx (<expr>=?)"
         && statement.contains("LIMIT ?")
@@ -176,7 +176,7 @@ async fn copy_keys(store: &SqliteStore) {
     copies.await.unwrap();
 }
 
-/// Whether a step looks at no keys, or at those that an index names.
+/// Whether a step looks at no keys, or at those from an index.
 fn asks_an_index(step: &str) -> bool {
     let goes_through = step
         .strip_prefix("SCAN ")
@@ -239,7 +239,7 @@ async fn lists_are_filtered_by_indexes_only() {
             for step in plan.lines() {
                 assert!(asks_an_index(step), "{step}\n{statement}\n{plan}");
             }
-            // What an index names is sorted, and nothing else.
+            // Only the candidates of an index are sorted.
             let sorts = plan.contains("TEMP B-TREE");
             assert!(
                 !sorts || statement.contains("ORDER BY +id") || statement.contains("ORDER BY newest_id"),

@@ -1,4 +1,4 @@
-//! What statements cost SQLite, counted in steps: that is the same on every machine.
+//! The cost of statements in SQLite's steps, whose number is the same on every machine.
 
 use std::path::Path;
 

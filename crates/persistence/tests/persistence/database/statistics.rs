@@ -1,10 +1,10 @@
-//! What PostgreSQL counts and knows of the tables.
+//! PostgreSQL's counters and statistics of the tables.
 
 use super::Database;
 
 impl Database {
     /// How many rows of a table have been read, by an index or one after the other. Only PostgreSQL counts
-    /// them, and a connection says what it counted when it ends: so all are ended.
+    /// them, and a connection reports its count when it ends, so all are ended.
     pub(crate) async fn rows_read(&self, table: &str) -> usize {
         let of_indexes =
             format!("SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = '{table}'");

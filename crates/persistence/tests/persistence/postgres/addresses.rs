@@ -1,4 +1,4 @@
-//! What a server says counts, whatever another address of it says.
+//! A server's answer counts, even if another of its addresses fails.
 
 use std::net::TcpListener;
 
@@ -7,7 +7,7 @@ use keyward_test_database::TestDatabase;
 
 use crate::postgres::fixture::{long_timeouts, store};
 
-/// Nobody listens there.
+/// Nothing listens there.
 const DEAD: &str = "127.0.0.1:1";
 
 /// `database` beside a dead address, which comes first or last.

@@ -32,7 +32,7 @@ async fn write(client: &Client) -> AuditEventId {
     row.get::<_, &str>(0).parse().expect("an identifier")
 }
 
-/// Whoever reads on from where it stands.
+/// A follower, with its position.
 struct Reader {
     fixture: Fixture,
     after: Option<FeedPosition>,
@@ -61,7 +61,8 @@ impl Reader {
         connect(self.fixture.database.url()).await
     }
 
-    /// Each of the writers takes a number, and they commit in another order; after each, somebody reads.
+    /// Each of the writers gets a number, and they commit in another order; after each commit, the follower
+    /// reads.
     async fn read_while_many_commit(&mut self) -> (Vec<AuditEventId>, Vec<AuditEventId>) {
         let (mut written, mut read) = (Vec::new(), Vec::new());
         let mut writers = Vec::new();
@@ -96,7 +97,7 @@ async fn events_committed_out_of_order_are_read_by_number() {
     assert_eq!(read, written);
 }
 
-/// What the test above proves: it fails where transactions do not announce their numbers.
+/// Shows that the test above would find the error: it fails if transactions do not announce their numbers.
 #[tokio::test]
 async fn unannounced_transaction_numbers_make_readers_miss_events() {
     let mut reader = Reader::new().await;
@@ -149,7 +150,7 @@ async fn transactions_ending_without_their_events_block_no_reader() {
     assert_eq!(reader.read().await, [event]);
 }
 
-/// A long transaction that writes no events, and one of another database, are in nobody's way.
+/// A long transaction that writes no events, and one of another database, do not hold back events.
 #[tokio::test]
 async fn transactions_without_events_block_no_reader() {
     let mut reader = Reader::new().await;
@@ -171,8 +172,8 @@ async fn events_removed_during_page_reading_are_detected_as_missing() {
                    'anonymous', 'session.sign_in', 'installation', 'refused' FROM generate_series(1, 3) AS number";
     fixture.execute(old).await;
     let young = write(&fixture.client).await;
-    // Reading waits between what it learns of the log and the events; an announced number makes it ask which
-    // database it is.
+    // Reading pauses between the query for the log and the one for events; an announced number makes it query
+    // which database it is.
     let name = fixture.database.name();
     fixture
         .execute(&format!(

@@ -47,7 +47,7 @@ async fn fresh_store() -> Stores {
     }
 }
 
-/// Brings about what no port can yet; and keeps the database as long as the test.
+/// Creates states that no port can yet, and keeps the database as long as the test.
 struct BySql {
     client: Client,
     _database: TestDatabase,

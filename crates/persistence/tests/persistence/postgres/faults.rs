@@ -1,4 +1,5 @@
-//! A database that is away, silent, busy or read-only is told in time, and found again when it is back.
+//! A database that is unreachable, silent, busy or read-only is reported in time, and used again when it is
+//! back.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -18,11 +19,11 @@ use keyward_persistence::postgres::{MigrateError, PostgresConfig, PostgresStore}
 use crate::postgres::fixture::{AddKey, Fixture, connect, count, long_timeouts, read, store};
 use crate::postgres::proxy::Proxy;
 
-/// What the API promises.
+/// The deadline that the API promises.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 /// So does it promise to be back.
 const RECOVER_WITHIN: Duration = Duration::from_secs(5);
-/// What a busy machine may add before a test about time has failed.
+/// The delay that is allowed on a busy machine.
 const GRACE: Duration = Duration::from_secs(3);
 
 fn as_in_production(config: &mut PostgresConfig) {
@@ -103,7 +104,7 @@ async fn silent_server_is_unavailable_within_the_deadline() {
     let store = store(config);
     assert_unavailable(&store).await;
     let begun = Instant::now();
-    let error = store.migrate().await.expect_err("nobody answers");
+    let error = store.migrate().await.expect_err("the server does not answer");
     assert!(matches!(error, MigrateError::Unavailable(_)), "{error:?}");
     assert!(begun.elapsed() < ANSWER_WITHIN + GRACE, "{:?}", begun.elapsed());
 }
@@ -220,7 +221,7 @@ async fn connection_opened_for_a_caller_that_left_serves_the_next() {
 
     proxy.fall_silent();
     tokio::select! {
-        read = read(&store) => panic!("nobody answers: {read:?}"),
+        read = read(&store) => panic!("the server does not answer: {read:?}"),
         () = proxy.until_connections(1) => {}
     }
     proxy.speak_again();
@@ -291,7 +292,7 @@ async fn read_only_database_serves_reads_and_refuses_changes_as_unavailable() {
     let fixture = Fixture::with(as_in_production).await;
     let store = &fixture.store;
     let name = fixture.database.name();
-    // What a session was told when it began, it keeps.
+    // A session keeps the settings of its start.
     let read_only = |word: &str| format!("ALTER DATABASE {name} SET default_transaction_read_only = {word}");
     fixture.execute(&read_only("on")).await;
     fixture
@@ -397,7 +398,7 @@ async fn silent_connections_are_detected_and_later_calls_succeed() {
 }
 
 #[tokio::test]
-async fn confirmed_change_is_on_standbys_whatever_the_default() {
+async fn confirmed_change_is_on_standbys_with_any_default() {
     let fixture = Fixture::with(as_in_production).await;
     let name = fixture.database.name();
     fixture
@@ -409,8 +410,8 @@ async fn confirmed_change_is_on_standbys_whatever_the_default() {
              CREATE TRIGGER look AFTER INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION look();",
         )
         .await;
-    // Whatever waits for more than the disks stays. What a session has set itself stays when the
-    // configuration is reloaded.
+    // A setting that waits for more than the disks stays, and the session's own setting survives a reload of
+    // the configuration.
     for (default, seen) in [
         ("off", "on"),
         ("local", "on"),
@@ -461,7 +462,7 @@ async fn statements_run_without_jit_despite_database_setting() {
 async fn standby_is_not_queried() {
     let fixture = Fixture::with(as_in_production).await;
     let name = fixture.database.name();
-    // What a standby says of itself.
+    // The state that a standby reports.
     fixture
         .execute(&format!(
             "CREATE SCHEMA standby;

@@ -1,5 +1,5 @@
-//! What takes long closes no connection on which the server is still heard: where the server is far, another
-//! one takes long to make.
+//! A slow statement does not close a connection on which the server still answers: where the server is far,
+//! another one takes long to make.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::postgres::proxy::Proxy;
 /// Connections of the store that is looked at, as the server knows them.
 const WATCHED: &str = "pg_stat_activity WHERE datname = current_database() AND application_name = 'watched'";
 
-/// A store with three idle connections, and what they are to the server. A statement may take 3 s and an
+/// A store with three idle connections, and their process ids on the server. A statement may take 3 s and an
 /// answer 4.
 async fn with_idle_connections(fixture: &Fixture) -> (PostgresStore, Vec<i32>) {
     let url = fixture.database.url();

@@ -187,7 +187,7 @@ async fn change_on_a_connection_killed_before_commit_is_rolled_back() {
     assert!(!is_stored(&fixture, id).await);
 }
 
-/// What adding a key answers when COMMIT is refused with this error, which rolls back; whether a key is
+/// The error of adding a key when COMMIT is refused with this error, which rolls back; and whether a key is
 /// stored.
 async fn refused_at_commit(fixture: &Fixture, state: &str, message: &str) -> (Option<StorageError>, bool) {
     fixture

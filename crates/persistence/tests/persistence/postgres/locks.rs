@@ -1,4 +1,4 @@
-//! Who waits for whom.
+//! Which transactions wait for which locks.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ async fn owner_locks_no_consumer_of_another_organization() {
         scene.make.act(Actor::User(scene.ada.user.id)),
     );
     let revoked = timeout(Duration::from_secs(10), revoking).await;
-    let revoked = revoked.expect("nobody is waited for");
+    let revoked = revoked.expect("no wait for a lock");
     assert_eq!(revoked.expect("an answer").keys, []);
 }
 
@@ -67,7 +67,7 @@ async fn retention_skips_locked_former_members() {
 }
 
 #[tokio::test]
-async fn retention_purges_only_keys_that_nobody_holds() {
+async fn retention_purges_only_keys_without_a_lock() {
     for held_row in ["dead key", "its child", "its consumer"] {
         let scene = Scene::new(Database::postgres().await).await;
         let (bob, carol) = (scene.bob.as_holder(), scene.carol.as_holder());
@@ -95,7 +95,7 @@ async fn retention_purges_only_keys_that_nobody_holds() {
 }
 
 #[tokio::test]
-async fn retention_purges_only_surplus_keys_that_nobody_holds() {
+async fn retention_purges_only_surplus_keys_without_a_lock() {
     for (held_row, removed_meanwhile) in [("surplus key", 1), ("its child", 1), ("its consumer", 0)] {
         let scene = Scene::new(Database::postgres().await).await;
         let bob = scene.bob.as_holder();
@@ -139,7 +139,7 @@ async fn retention_of_surplus_keys_waits_for_its_turn() {
             let (keep, any) = (DescendantKeys::Keep, KeyPrecondition::AnyVersion);
             let (reason, act) = (RevocationReason::Holder, scene.make.act(bob.as_actor()));
             let revoking = ApiKeys::revoke(&*replica, consumer, revoked, reason.into(), keep, any, act);
-            // At last the key is gone.
+            // In the last round, the key no longer exists.
             if revoking.await.is_err() {
                 break;
             }
@@ -261,7 +261,7 @@ async fn key_that_ended_before_the_lock_does_not_count() {
 async fn remove_dead_keys(scene: &Scene) -> u32 {
     let removing = scene.database.store.remove_dead_keys(scene.make.clock.now(), 500);
     let removed = timeout(Duration::from_secs(10), removing).await;
-    removed.expect("nobody is waited for").expect("a removal")
+    removed.expect("no wait for a lock").expect("a removal")
 }
 
 /// Purges all of Bob's ended keys without waiting for anybody for long.
@@ -273,9 +273,7 @@ async fn remove_surplus_keys(scene: &Scene) -> u32 {
     };
     let removing = scene.database.store.remove_surplus_keys(surplus, 500);
     let removed = timeout(Duration::from_secs(10), removing).await;
-    removed
-        .expect("nobody is waited for that long")
-        .expect("a removal")
+    removed.expect("no long wait for a lock").expect("a removal")
 }
 
 /// Revokes a key without its descendants.

@@ -12,7 +12,7 @@ use crate::both::scene::{Scene, issue};
 use crate::database::{Database, Store};
 use crate::postgres::fixture::connect;
 
-/// A scene with so many keys of Bob's.
+/// A scene with this many keys of Bob's.
 async fn with_keys(number: usize) -> (Scene, Vec<(TokenDigest, ApiKeyId)>) {
     let scene = Scene::new(Database::postgres().await).await;
     let bob = scene.bob.as_holder();
@@ -38,8 +38,8 @@ async fn lookups_at_the_same_time_share_few_statements() {
     let (scene, keys) = with_keys(30).await;
     let asked = Asked::of(&scene.database).await;
     let of_keys = keys.iter().map(|(digest, id)| (*digest, Some(*id)));
-    let of_nobody = (0..10).map(|number| (unknown(number), None));
-    let mut wanted: Vec<_> = of_keys.chain(of_nobody).collect();
+    let of_no_key = (0..10).map(|number| (unknown(number), None));
+    let mut wanted: Vec<_> = of_keys.chain(of_no_key).collect();
     wanted.extend(wanted.clone());
     asked.statements();
 

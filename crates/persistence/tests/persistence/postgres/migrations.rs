@@ -81,7 +81,7 @@ async fn migrated_store_is_ready() {
         .refuse_connections()
         .await
         .expect("a database that is away");
-    store.is_ready().await.expect_err("nobody answers");
+    store.is_ready().await.expect_err("the server does not answer");
 }
 
 #[tokio::test]
@@ -177,7 +177,7 @@ async fn blocked_migration_fails_fast_and_succeeds_later() {
     let database = empty_database().await;
     let mut client = connect(database.url()).await;
     let transaction = client.transaction().await.expect("a transaction");
-    // Whoever creates the same table waits for the end of this transaction.
+    // Another transaction that creates the same table waits for the end of this one.
     transaction
         .batch_execute("CREATE TABLE organizations ()")
         .await
@@ -198,7 +198,7 @@ async fn unreachable_database_and_failed_migration_have_different_errors() {
     let error = store(long_timeouts("postgres://me:s3cret@127.0.0.1:1/db"))
         .migrate()
         .await
-        .expect_err("nobody listens there");
+        .expect_err("nothing listens there");
     assert!(matches!(error, MigrateError::Unavailable(_)), "{error:?}");
     assert!(!error.to_string().contains("s3cret"), "{error}");
     assert!(!format!("{error:?}").contains("s3cret"), "{error:?}");

@@ -4,7 +4,7 @@ use keyward_persistence::postgres::{MigrateError, PostgresConfig, PostgresStore}
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A message of the server: its type and what it says (PostgreSQL's manual, *Message Formats*).
+/// A message of the server: its type and body (PostgreSQL's manual, *Message Formats*).
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len() + 4).expect("a short message");
     [&[kind], &length.to_be_bytes()[..], body].concat()

@@ -14,7 +14,7 @@ use tokio_rustls::rustls::ServerConfig;
 
 use crate::asked::Prepared;
 
-/// What a client sends first when it wishes for TLS (PostgreSQL documentation, §55.7, `SSLRequest`).
+/// The first message of a client that wants TLS (PostgreSQL documentation, §55.7, `SSLRequest`).
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
 pub(crate) struct Proxy {
@@ -63,7 +63,7 @@ impl Proxy {
                 };
                 let count = count.clone();
                 tokio::spawn(async move {
-                    // What breaks is seen by the two that talk.
+                    // Both ends see a broken connection.
                     let _ = serve(client, &server, acceptor, line, &count).await;
                 });
             }
@@ -91,7 +91,7 @@ impl Proxy {
         self.silent_before.send_replace(u32::MAX);
     }
 
-    /// What was held back goes on, and everything after it.
+    /// Passes on the data that was held back, and all that follows.
     pub(crate) fn speak_again(&self) {
         self.silent_before.send_replace(0);
     }
@@ -170,7 +170,7 @@ impl Line {
     }
 }
 
-/// What a client has said on one connection (PostgreSQL documentation, §55.7).
+/// The messages of a client on one connection (PostgreSQL documentation, §55.7).
 #[derive(Clone, Default)]
 struct Heard {
     rest: Vec<u8>,
@@ -184,7 +184,7 @@ impl Heard {
         self.rest.extend_from_slice(bytes);
         let mut executed = Vec::new();
         loop {
-            // What comes first has no type.
+            // The first message has no type.
             let before_length = usize::from(self.has_started);
             let Some(length) = self.rest.get(before_length..before_length + 4) else {
                 return executed;
@@ -274,7 +274,7 @@ async fn pass(
     mut to: impl AsyncWrite + Unpin,
     mut line: Line,
 ) -> std::io::Result<()> {
-    // What is sent at once is read at once.
+    // Data that is sent at once is read at once.
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let length = from.read(&mut buffer).await?;

@@ -43,10 +43,10 @@ async fn request_that_another_server_handles_is_in_progress() {
     }
     let at_once = Duration::from_secs(10);
     let repeated = timeout(at_once, other_server.add_key(new(), fixture.act())).await;
-    let repeated = repeated.expect("nobody is waited for");
+    let repeated = repeated.expect("no wait for a lock");
     assert!(matches!(repeated, Err(AddKeyError::InProgress)), "{repeated:?}");
     let rotated = other_server.rotate(rotation(), AMPLE.changes, fixture.act());
-    let rotated = timeout(at_once, rotated).await.expect("nobody is waited for");
+    let rotated = timeout(at_once, rotated).await.expect("no wait for a lock");
     assert!(matches!(rotated, Err(RotateKeyError::InProgress)), "{rotated:?}");
 
     held.rollback().await.expect("the lock is released");

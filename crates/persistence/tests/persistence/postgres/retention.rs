@@ -1,4 +1,4 @@
-//! Removing expired records: what the domain's suite cannot ask, because it does not know the database.
+//! Removal of expired records: cases for which the domain's suite would have to know the database.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::audit::{Action, Actor, Subject};

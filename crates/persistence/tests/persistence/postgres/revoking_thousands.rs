@@ -49,7 +49,7 @@ async fn revocation_of_tens_of_thousands_of_keys_allows_concurrent_changes() {
         keys.revoke(&authority, selection, None, RequestSource::default(), None)
             .await
     });
-    // Somebody else, who waits for the same lock as any change to how the organization is run.
+    // Another client, which waits for the same lock as any administrative change of the organization.
     let other = connect(fixture.database.url()).await;
     let mut left_in_between = Vec::new();
     while !revoking.is_finished() {

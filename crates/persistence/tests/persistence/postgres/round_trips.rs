@@ -1,5 +1,5 @@
-//! How often a change waits for the server. Far from it, that is what a change takes: at 50 ms each way, ten
-//! round trips are a second.
+//! How often a change waits for the server. On a slow network, this determines its duration: at 50 ms each
+//! way, ten round trips take a second.
 
 use std::num::NonZeroU32;
 

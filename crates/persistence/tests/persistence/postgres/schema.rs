@@ -1,4 +1,4 @@
-//! What the database itself refuses, and that `schema.rs` describes its tables.
+//! Constraints of the database, and the comparison of `schema.rs` with its tables.
 
 use tokio_postgres::Row;
 
@@ -44,7 +44,7 @@ async fn audit_events_are_append_only() {
     assert_eq!(count(&fixture.client, "audit_events").await, before);
 }
 
-/// `pg_restore` makes them so, and from PostgreSQL 17 on so does whatever makes them anew.
+/// `pg_restore` creates them so, and from PostgreSQL 17 on so does every statement that creates them anew.
 #[tokio::test]
 async fn indexes_can_be_made_with_an_empty_search_path() {
     let fixture = Fixture::new().await;

@@ -31,7 +31,7 @@ async fn search_for_nul_finds_nothing() {
     }
 }
 
-/// However many characters people choose from, so that nobody makes the index large with few keys.
+/// For any characters, so that few keys cannot make the index large.
 #[tokio::test]
 async fn search_index_has_few_different_entries() {
     let fixture = Fixture::new().await;
@@ -47,7 +47,7 @@ async fn search_index_has_few_different_entries() {
 
 /// Else a search for digits would read keys that have none.
 #[tokio::test]
-async fn search_index_tells_common_characters_apart() {
+async fn search_index_distinguishes_common_characters() {
     let fixture = Fixture::new().await;
     for common in [
         "abcdefghijklmnopqrstuvwxyz0123456789 -./:",

@@ -1,5 +1,5 @@
-//! What a standby that commits wait for means for changes. A schema before PostgreSQL's own says what a server
-//! with such standbys says of itself.
+//! Changes on a server whose commits wait for standbys. A schema before PostgreSQL's own returns the views of
+//! such a server.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ async fn changes_are_refused_while_given_up_commits_wait_for_standbys() {
     }
     assert_eq!(count(&fixture.client, "api_keys").await, keys);
 
-    // Of which it is known that somebody still waits for it.
+    // A commit whose client still waits for it.
     waits_since("-1 hour").await;
     add_key(&fixture, &store).await.expect("no other commit waits");
     waits_since("1 hour").await;
@@ -113,7 +113,7 @@ async fn repeated_revocation_takes_the_lock_where_commits_wait_for_standbys() {
         config.step_timeout = Duration::from_secs(3);
         let repeated = revoke_tree(&fixture, &store(config), key).await;
         if takes_lock {
-            let error = repeated.expect_err("somebody else has the lock");
+            let error = repeated.expect_err("another request has the lock");
             let is_unavailable = matches!(error, RevokeKeyError::Storage(StorageError::Unavailable(_)));
             assert!(is_unavailable, "{error:?}");
         } else {

@@ -16,7 +16,7 @@ use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use crate::postgres::fixture::{long_timeouts, store};
 use crate::postgres::proxy::Proxy;
 
-/// An authority, its certificate in a file, and what it vouches for.
+/// An authority, its certificate in a file, and the certificates that it signed.
 struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     file: NamedTempFile,

@@ -1,4 +1,4 @@
-//! What a trial change finds out.
+//! Results of a trial change.
 
 use keyward_domain::ports::Credentials;
 use keyward_persistence::TrialFailure;
@@ -31,11 +31,11 @@ async fn trial_change_writes_a_one_mebibyte_temporary_file_beside_tables() {
     };
     let asked = asked_for("-1").await;
     assert!(asked >= 1024 * 1024, "{asked} bytes");
-    // Who limits temporary files to less has not taken changes away.
+    // A lower limit of temporary files does not prevent changes.
     assert_eq!(asked_for("0").await, 0);
 }
 
-/// What all sessions that Keyward had here wrote to temporary files.
+/// The bytes that all sessions of Keyward wrote to temporary files here.
 async fn temporary_bytes(fixture: &Fixture) -> i64 {
     let client = &fixture.client;
     let end = "SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity

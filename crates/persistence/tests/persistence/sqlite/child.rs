@@ -9,11 +9,11 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 const DIRECTORY: &str = "KEYWARD_TEST_DATA_DIRECTORY";
 /// In a child, which of several it is.
 const NUMBER: &str = "KEYWARD_TEST_CHILD";
-/// What a child says begins with this. It says it on standard error, because the test runner writes to the
-/// other one.
+/// The prefix of a child's messages. They are on standard error, because the test runner writes to standard
+/// output.
 const SAYS: &str = "child: ";
 
-/// What this process is to do, if it is a child.
+/// The task of this process, if it is a child.
 pub(crate) struct Part {
     pub(crate) directory: PathBuf,
     pub(crate) number: u64,
@@ -29,7 +29,7 @@ pub(crate) fn part() -> Option<Part> {
     })
 }
 
-/// Tells the parent something.
+/// Sends a message to the parent.
 pub(crate) fn say(words: impl std::fmt::Display) {
     let line = format!("{SAYS}{words}\n");
     // In one piece: other threads talk, too.
@@ -51,7 +51,7 @@ pub(crate) fn wait_for_the_others() {
 pub(crate) struct Running {
     child: Child,
     words: BufReader<ChildStderr>,
-    /// What it said that was not for the parent, such as why it panicked.
+    /// Its other output, such as the reason of a panic.
     other_words: String,
 }
 
@@ -90,7 +90,7 @@ impl Running {
         }
     }
 
-    /// The next thing the child says; nothing when it has ended.
+    /// The child's next message; `None` when it has ended.
     pub(crate) fn next_words(&mut self) -> Option<String> {
         loop {
             let mut line = String::new();
@@ -110,7 +110,7 @@ impl Running {
         stdin.write_all(b"go\n").expect("it listens");
     }
 
-    /// Ends the child as nothing can prevent (SIGKILL), and returns what it said before that.
+    /// Kills the child (SIGKILL), and returns its messages until then.
     pub(crate) fn kill(mut self) -> Vec<String> {
         self.child.kill().expect("the child is killed");
         let said = std::iter::from_fn(|| self.next_words()).collect();
@@ -118,7 +118,7 @@ impl Running {
         said
     }
 
-    /// Waits for the end of a child whose part went well, and returns what it said.
+    /// Waits for the end of a child that succeeded, and returns its messages.
     pub(crate) fn end(mut self) -> Vec<String> {
         let said = std::iter::from_fn(|| self.next_words()).collect();
         let status = self.child.wait().expect("its end");

@@ -41,7 +41,7 @@ async fn fresh_store() -> Stores {
     }
 }
 
-/// Brings about what no port can yet; and keeps the directory as long as the test.
+/// Creates states that no port can yet, and keeps the directory as long as the test.
 struct BySql(DataDirectory);
 
 impl BySql {

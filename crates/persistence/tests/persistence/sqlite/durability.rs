@@ -25,7 +25,7 @@ pub(crate) async fn owner_in(store: &SqliteStore) -> Member {
     member.expect("a member")
 }
 
-/// Adds keys with children and revokes every other key tree, until killed; says what was answered.
+/// Adds keys with children and revokes every other key tree, until killed; reports each answered change.
 async fn work_until_killed(store: SqliteStore, seed: u64) {
     let make = Builder::new(seed);
     let holder = owner_in(&store).await.as_holder();

@@ -80,5 +80,5 @@ async fn long_held_lock_is_named_in_the_error() {
     }
     blocker.batch_execute("ROLLBACK").expect("the lock is let go");
     let added = add(&fixture.store, fixture.act(), fixture.new_key("welcome")).await;
-    added.expect("nobody is in the way");
+    added.expect("no lock is held");
 }

@@ -1,6 +1,5 @@
-//! A file that goes away, or is exchanged, under a store that has it open. The store's connections still
-//! reach the old one, but what they would write there is lost at the next start, and what they would read may
-//! be stale.
+//! A file that is removed or replaced while a store has it open. The store's connections still reach the old
+//! one, but their writes would be lost at the next start, and their reads may be stale.
 
 use std::fmt::Debug;
 use std::fs;
@@ -124,7 +123,7 @@ async fn store_with_replaced_log_answers_nothing_and_closes_without_damage() {
 }
 
 #[tokio::test]
-async fn database_file_behind_a_link_takes_changes() {
+async fn database_file_behind_a_link_accepts_changes() {
     let fixture = Fixture::new().await;
     let elsewhere = TempDir::new().expect("a directory");
     symlink(fixture.directory.file(), elsewhere.path().join("keyward.db")).expect("a link");

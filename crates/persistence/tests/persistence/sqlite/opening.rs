@@ -166,7 +166,7 @@ async fn read_only_file_or_directory_is_reported() {
     let directory = DataDirectory::new();
     let (folder, file) = (directory.path(), directory.file());
     drop(migrated_store(directory.long_timeouts()).await);
-    // Nothing is forbidden to root, so the child is somebody else; who may not be able to reach this
+    // Permissions do not bind root, so the child runs as another user, who may not be able to reach this
     // executable.
     let nobody = (fs::metadata(&folder).expect("the directory").uid() == 0).then_some(65_534);
     let executable = folder.with_file_name("test");

@@ -1,4 +1,4 @@
-//! Several processes on one file, as when somebody uses the command line while the server runs.
+//! Several processes on one file, such as the command line beside a server.
 
 use keyward_domain::ports::{AddKeyError, ApiKeys, Credentials, KeyLimit, KeyLimits};
 use keyward_domain::testing::Builder;

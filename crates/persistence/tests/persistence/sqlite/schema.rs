@@ -1,4 +1,4 @@
-//! What the database itself refuses, and that `schema.rs` describes its tables.
+//! Constraints of the database, and the comparison of `schema.rs` with its tables.
 
 use diesel::connection::SimpleConnection;
 use diesel::result::Error as QueryError;
@@ -276,11 +276,11 @@ async fn every_key_belongs_to_its_consumers_organization() {
         fixture.directory.count(&right),
         fixture.directory.count("api_keys")
     );
-    let of_nobody = "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text,
+    let of_no_consumer = "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text,
                          created_by_user_id, created_at)
                      SELECT randomblob(16), randomblob(16), randomblob(32), hint, name, description, search_text,
                          created_by_user_id, created_at FROM api_keys";
-    assert_eq!(refusal(&fixture, of_nobody), "FOREIGN KEY constraint failed");
+    assert_eq!(refusal(&fixture, of_no_consumer), "FOREIGN KEY constraint failed");
 }
 
 const SCHEMA: SchemaFile = SchemaFile {
@@ -292,7 +292,7 @@ const SCHEMA: SchemaFile = SchemaFile {
 #[tokio::test]
 async fn schema_rs_describes_the_migrated_tables() {
     let fixture = Fixture::new().await;
-    // What FTS5 keeps is no table of ours.
+    // Without the tables of FTS5.
     let columns = "SELECT concat_ws('|', tables.name,
                (SELECT group_concat(name, ', ' ORDER BY pk) FROM pragma_table_info(tables.name) WHERE pk > 0),
                columns.name,

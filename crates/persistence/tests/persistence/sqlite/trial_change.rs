@@ -1,4 +1,4 @@
-//! What a trial change finds out.
+//! Results of a trial change.
 
 use std::fs;
 use std::time::Duration;
