@@ -25,10 +25,10 @@ const PAUSE_AT_SHUTDOWN: Duration = Duration::from_millis(500);
 
 /// Writes one kind of records.
 pub(crate) trait BackgroundWriter: Send + Sync + 'static {
-    /// What it writes, as log lines name it: a plural.
+    /// The name of the records in log lines: a plural.
     const RECORDS: &'static str;
 
-    /// What metrics call the writing.
+    /// The name of the task in metrics.
     const TASK: &'static str;
 
     /// Writes the due records and returns their number. Records that an unavailable store did not accept, or

@@ -20,7 +20,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// The time since this call, by a clock that nobody sets.
+/// The time since this call, by a monotonic clock.
 pub(crate) fn since_now() -> Elapsed {
     let start = Instant::now();
     Arc::new(move || start.elapsed())

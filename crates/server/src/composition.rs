@@ -54,14 +54,14 @@ use crate::store::Store;
 use crate::traces::SpanCounts;
 use crate::trial_changes::Changes;
 
-/// Of how many keys the last use is kept in memory until it is written: some 10 MiB if so many are used in a
-/// minute.
+/// The maximum number of keys whose last use is kept in memory until it is written: some 10 MiB if this many
+/// are used in a minute.
 const RECENTLY_USED_KEYS: usize = 100_000;
 /// Of how many keys that no longer work a use waits in memory until it is reported: some 10 MiB.
 const REFUSED_KEYS: usize = 50_000;
 /// Of how many sessions it is kept in memory when they were last seen until that is written: some 5 MiB.
 const SEEN_SESSIONS: usize = 100_000;
-/// How many bytes verifications may take in memory: those of a million keys, and what they reach
+/// The maximum size of the verification cache in bytes: a million keys with their organizations and projects
 /// (`docs/performance.md`).
 const VERIFICATION_CACHE: usize = 250 * 1024 * 1024;
 /// How many keys a server without that cache knows to be no guesses (`docs/limits.md`).
@@ -89,11 +89,11 @@ pub(crate) struct Composition {
     refusals: Arc<PendingRefusals>,
     seen_sessions: Arc<SeenSessions>,
     credentials: Arc<dyn Credentials>,
-    /// What keys reach.
+    /// The projects that keys reach.
     reachable_projects: Arc<dyn ReachableProjects>,
     boot_clock: Arc<dyn BootClock>,
     cache: Option<Arc<VerificationCache>>,
-    /// What the job of that cache found; none of it yet, without one.
+    /// The progress of the cache's job; all zero without a cache.
     progress: Arc<Progress>,
     /// Notified when a change of access is committed here.
     wake: Arc<Notify>,
@@ -254,7 +254,7 @@ impl Composition {
         Arc::clone(&self.credentials)
     }
 
-    /// Who sends a token.
+    /// The authentication of tokens.
     pub(crate) fn authenticate(&self) -> Authenticate {
         Authenticate::new(Arc::clone(&self.credentials), Arc::new(self.sources.clone()))
             .with_recent_uses(Arc::clone(&self.recent_uses))
@@ -268,7 +268,7 @@ impl Composition {
             .with_propagation(self.propagation())
     }
 
-    /// What writes down when keys were used.
+    /// The writer of the keys' last uses.
     pub(crate) fn last_use_writer(&self) -> LastUseWriter {
         LastUseWriter::new(
             Arc::clone(&self.recent_uses),
@@ -277,7 +277,7 @@ impl Composition {
         )
     }
 
-    /// What is read when metrics are asked for, beside what is counted as it happens.
+    /// The values that are read at each scrape, in addition to the counters.
     pub(crate) fn readings(
         &self,
         occupancy: Occupancy,
@@ -299,7 +299,7 @@ impl Composition {
         }
     }
 
-    /// What reports uses of keys that no longer work.
+    /// The writer of uses of keys that no longer work.
     pub(crate) fn refused_use_reports(&self) -> RefusedUseReports {
         RefusedUseReports::new(
             Arc::clone(&self.refused_uses),
@@ -308,25 +308,25 @@ impl Composition {
         )
     }
 
-    /// What does so every few seconds.
+    /// The task that writes them every few seconds.
     pub(crate) fn refused_use_writer(&self) -> RefusedUseWriter {
         RefusedUseWriter::new(Arc::clone(&self.refused_uses), self.refused_use_reports())
     }
 
-    /// What revokes the keys of reported tokens. It asks the database, so that made-up tokens take nobody's
-    /// room in memory.
+    /// Revokes the keys of reported tokens. It asks the database, so that made-up tokens do not displace
+    /// entries of the cache.
     fn leaks(&self) -> RevokeLeakedKeys {
         let leaks = RevokeLeakedKeys::new(self.store.clone(), self.store.clone(), self.sources.clone());
         leaks.with_propagation(self.propagation())
     }
 
-    /// What records refused sign-ins.
+    /// The writer of refused sign-ins.
     pub(crate) fn refusal_log(&self) -> RefusalLog {
         let writer = RefusalWriter::new(self.store.clone(), self.store.clone());
         RefusalLog::new(Arc::clone(&self.refusals), writer)
     }
 
-    /// What writes down when sessions were last seen.
+    /// The writer of the times when sessions were last seen.
     pub(crate) fn seen_session_writer(&self) -> SeenSessionWriter {
         SeenSessionWriter::new(Arc::clone(&self.seen_sessions), self.store.clone())
     }
@@ -385,7 +385,7 @@ impl Composition {
         self.store.clone()
     }
 
-    /// What owners choose for their organizations.
+    /// The settings of organizations.
     pub(crate) fn organizations(&self) -> Organizations {
         Organizations::new(self.store.clone(), self.store.clone(), self.sources.clone())
     }

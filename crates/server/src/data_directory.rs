@@ -47,7 +47,7 @@ pub(crate) fn from_variable(variable: impl Fn(&str) -> Option<OsString>) -> Opti
         .map(PathBuf::from)
 }
 
-/// The data directory that a variable names, or else the one that is used if nobody names any.
+/// The data directory that the variable names, or the default.
 pub(crate) fn from_variable_or_default(variable: impl Fn(&str) -> Option<OsString>) -> PathBuf {
     from_variable(variable).unwrap_or_else(|| DEFAULT.into())
 }
@@ -71,7 +71,7 @@ impl DataDirectoryLock {
             .truncate(false)
             .write(true)
             .mode(0o600)
-            // Root may run a command here, and whoever may write here must not lead it elsewhere.
+            // Root may run a command here, so a link that another user put here must not be followed.
             .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(&file)
             .map_err(cannot_lock)?;
@@ -95,7 +95,7 @@ impl DataDirectoryLock {
         let path = config.data_directory.join(LOCK_FILE);
         let options = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
         let is_held = || {
-            // What cannot be opened is reported when the database is created.
+            // A directory that cannot be opened is reported when the database is created.
             let lock = OpenOptions::new().read(true).custom_flags(options).open(&path);
             lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
         };

@@ -15,7 +15,7 @@ use crate::secret::Secret;
 pub(crate) const VARIABLE: &str = "KEYWARD_DATABASE_URL";
 /// The variable that names a file which holds the URL.
 pub(crate) const FILE_VARIABLE: &str = "KEYWARD_DATABASE_URL_FILE";
-/// The variable that holds the URL by which the database is brought up to date, if that takes another role.
+/// The variable that holds the URL for migrations, if they need another role.
 pub(crate) const MIGRATION_VARIABLE: &str = "KEYWARD_MIGRATION_DATABASE_URL";
 /// The variable that names a file which holds that URL.
 pub(crate) const MIGRATION_FILE_VARIABLE: &str = "KEYWARD_MIGRATION_DATABASE_URL_FILE";
@@ -27,7 +27,7 @@ pub(crate) const VARIABLES: [&str; 4] = [
     MIGRATION_FILE_VARIABLE,
 ];
 
-/// The most bytes of a file with a URL.
+/// The maximum length of a file with a URL.
 const MAX_FILE_BYTES: usize = 16 * 1024;
 
 /// Where a URL may be given.
@@ -46,7 +46,6 @@ const MIGRATION_VARIABLES: Variables = Variables {
     file: MIGRATION_FILE_VARIABLE,
 };
 
-/// Why what is given is no URL.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DatabaseUrlError {
     #[error("{url} and {file} are both set: unset one of them")]
@@ -56,7 +55,7 @@ pub(crate) enum DatabaseUrlError {
          file that holds the URL in {FILE_VARIABLE}"
     )]
     PasswordInFlag,
-    #[error("{0} is not valid UTF-8: percent-encode what is not ASCII in the URL")]
+    #[error("{0} is not valid UTF-8: percent-encode non-ASCII characters in the URL")]
     NotText(&'static str),
     #[error("the file {path} that {variable} names cannot be read")]
     UnreadableFile {
@@ -75,7 +74,7 @@ pub(crate) enum DatabaseUrlError {
 }
 
 impl DatabaseUrlError {
-    /// Whether the variables are wrong, and not the file that one of them names.
+    /// Whether the options are wrong, and not the file that one of them names.
     pub(crate) const fn is_about_options(&self) -> bool {
         match self {
             Self::Ambiguous { .. } | Self::PasswordInFlag | Self::NotText(_) | Self::MigrationsAlone => true,
@@ -102,8 +101,8 @@ pub(crate) fn resolve(
     from_variables(SERVICE_VARIABLES, variable)
 }
 
-/// The URL by which the database is brought up to date, if it is another one. There is no flag for it: a
-/// command line that shows it would show who owns the database.
+/// The URL for migrations, if it is another one. There is no flag for it, because other users of the machine
+/// would see in the list of processes which role owns the database.
 pub(crate) fn of_migrations(
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Option<Secret>, DatabaseUrlError> {
@@ -158,7 +157,7 @@ fn from_file(variable: &'static str, path: &Path) -> Result<Option<Secret>, Data
     }
 }
 
-/// Reads a little more than a URL can have, whatever the file is (it may be a device, or a log).
+/// Reads at most one byte more than a URL can have, because the file may be a device or a log.
 fn read_bounded(path: &Path) -> io::Result<Zeroizing<String>> {
     let mut text = Zeroizing::new(String::with_capacity(MAX_FILE_BYTES + 1));
     File::open(path)?
@@ -167,8 +166,8 @@ fn read_bounded(path: &Path) -> io::Result<Zeroizing<String>> {
     Ok(text)
 }
 
-/// Whether a text may hold a password: `user:password@` before the host, or `password=` as parameter. Rather
-/// too often than not.
+/// Whether a text may hold a password: `user:password@` before the host, or `password=` as parameter. It errs
+/// on the side of refusal.
 fn holds_password(url: &str) -> bool {
     let before_host = url
         .split_once("://")

@@ -2,8 +2,8 @@
 //!
 //! | to read about | look at |
 //! |---|---|
-//! | who and what is in it | `scenario/*.json`, in the words of [`scenario`] |
-//! | how it gets in | [`fill`] and [`scenario_runner`], through the use cases, with [`past_clock`] |
+//! | its users and objects | `scenario/*.json`, in the words of [`scenario`] |
+//! | how they are created | [`fill`] and [`scenario_runner`], through the use cases, with [`past_clock`] |
 //! | what is printed | [`welcome`] |
 //! | where it is, for how long | [`temporary_directory`] |
 
@@ -58,7 +58,7 @@ pub(crate) enum DemoError {
     Output(#[from] OutputError),
 }
 
-/// The place of a demo. It is removed with this value, which therefore has to outlive whatever writes there.
+/// The directory of a demo. It is removed with this value, which must outlive all writers.
 pub(crate) struct Demo {
     directory: TemporaryDirectory,
 }
@@ -94,8 +94,8 @@ impl Demo {
         Database::Sqlite(config)
     }
 
-    /// Fills the database, and prints how to look at it. The output may be a file or a pipe: these secrets
-    /// open nothing that is worth a secret.
+    /// Fills the database, and prints how to look at it. The output may be a file or a pipe, because these
+    /// secrets protect only made-up data.
     pub(crate) async fn begin(
         &self,
         sources: &Sources,

@@ -1,5 +1,4 @@
-//! What others on this machine or on the network may see or change that they should not: each is warned of when the
-//! server starts.
+//! Warnings at the start of the server about data that others on this machine or on the network can read or change.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -37,7 +36,7 @@ pub(crate) fn warn_of_open_data_directory(directory: &Path, database: &Path) {
             "data directory belongs to another user, who may replace the database"
         );
     }
-    // Nobody gets to a file in a directory that is closed to them.
+    // Other users cannot reach a file in a directory that is closed to them.
     if of_directory == 0 {
         return;
     }
@@ -65,8 +64,8 @@ pub(crate) fn warn_of_open_url_files(files: impl IntoIterator<Item = PathBuf>) {
     }
 }
 
-/// Warns of files that say whom this server trusts, if others may change them, and of one that holds a secret,
-/// if others may also read it.
+/// Warns of files that say whom this server trusts, if others may change them, and of a file with a secret, if others
+/// may read or change it.
 pub(crate) fn warn_of_open_configuration(trusted: [Option<&Path>; 2], secret: Option<&Path>) {
     let trusted = trusted
         .into_iter()
@@ -94,7 +93,7 @@ pub(crate) fn warn_of_plain_listener(address: SocketAddr, is_behind_tls: bool) {
     }
 }
 
-/// Warns of metrics that other machines reach: nobody is asked who they are.
+/// Warns of metrics that other machines can read, because they need no authentication.
 pub(crate) fn warn_of_reachable_metrics(address: SocketAddr) {
     if !address.ip().is_loopback() {
         warn!(
@@ -119,7 +118,7 @@ fn with_companions(database: &Path) -> [PathBuf; 3] {
     })
 }
 
-/// What others may do; 0 if that cannot be determined.
+/// The permissions of other users; 0 if they cannot be determined.
 fn permissions_of_others(path: &Path) -> u32 {
     fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode() & 0o007)
 }

@@ -1,7 +1,6 @@
-//! The console's forms, which are handled to the end though their clients leave.
+//! Handles the console's forms to the end, even if their clients leave.
 //!
-//! Otherwise, whoever clicks twice would have used up two of their attempts to sign in, although the password
-//! was right.
+//! Otherwise, two clicks would use up two attempts to sign in, although the password was right.
 
 use std::net::IpAddr;
 use std::panic::resume_unwind;

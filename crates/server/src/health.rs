@@ -34,11 +34,10 @@ pub(crate) enum NotReady {
     Changes,
     /// Its storage answers, and has room on the disk for few changes.
     DiskFull,
-    /// The database file is damaged; what its intact pages hold can be read.
+    /// The database file is damaged; its intact pages can be read.
     Damaged,
 }
 
-/// The process and what it needs.
 pub(crate) struct Health {
     readiness: Readiness,
     reads: Arc<Reads>,
@@ -88,7 +87,7 @@ impl Health {
         }
     }
 
-    /// What came of the trial changes; who asks before the first of them is over waits for it.
+    /// The result of the last trial change; waits for the first one.
     async fn changes_work(&self) -> Result<(), NotReady> {
         let mut changes = self.changes.clone();
         let tried = changes.wait_for(|changes| *changes != Changes::Untried);
@@ -129,7 +128,7 @@ impl Reads {
         obstacle
     }
 
-    /// What is in the way, and the words for the log.
+    /// Why the server is not ready, and the sentence for the log.
     async fn probe(&self) -> Option<(NotReady, String)> {
         match timeout(STORAGE_TIMEOUT, self.storage.is_ready()).await {
             Ok(Ok(true)) => None,

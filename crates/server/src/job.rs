@@ -13,7 +13,7 @@ use tracing::{error, warn};
 /// How long shutdown waits for the current batch. An interrupted batch is rolled back.
 pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Tells a job that it is asked to end.
+/// Signals a job to end.
 pub(crate) type End = watch::Receiver<()>;
 
 /// A job at work.
@@ -24,15 +24,12 @@ pub(crate) struct RunningJob {
     task: JoinHandle<()>,
 }
 
-/// One run of a background task, which the log calls by this name. `None` if it panicked, which is logged:
-/// the task goes on with its next run. So whatever a run takes MUST be left usable when the run is dropped.
+/// One run of the background task of this name. `None` if it panicked, which is logged: the task continues
+/// with its next run. So all state of a run MUST be left usable when the run is dropped.
 pub(crate) async fn supervised<T>(task: &'static str, run: impl Future<Output = T>) -> Option<T> {
     let ended = AssertUnwindSafe(run).catch_unwind().await;
     if ended.is_err() {
-        error!(
-            task,
-            "background task failed by a defect; it goes on with its next run"
-        );
+        error!(task, "background task panicked; it continues with its next run");
     }
     ended.ok()
 }
@@ -84,7 +81,7 @@ mod tests {
     use crate::logging::tests::Lines;
 
     #[tokio::test]
-    async fn panic_of_a_job_is_told_at_once() {
+    async fn panic_of_a_job_is_logged_at_once() {
         let (lines, subscribed) = Lines::of_this_thread();
         let job = start("of_a_test", async |_| assert!(std::hint::black_box(false)));
         while !job.task.is_finished() {

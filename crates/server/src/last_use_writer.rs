@@ -14,8 +14,8 @@ use crate::background_writer::BackgroundWriter;
 /// The most keys of one transaction: it takes a small part of the time that a statement may.
 const AT_ONCE: usize = 1_000;
 
-/// How many uses are dropped at one time because the storage rejects them. The rest is kept until the next time: a
-/// storage that rejects all of them costs some statements, and no more uses than these.
+/// How many uses are dropped at one time because the storage rejects them. The others are kept until the next time, so
+/// that a storage that rejects all of them costs some statements, and no more uses than these.
 const MOST_REJECTED: usize = 100;
 
 /// A use that was dropped.
@@ -26,7 +26,7 @@ struct Rejected {
     source: StorageError,
 }
 
-/// Writes what [`RecentUses`] has noted.
+/// Writes the uses in [`RecentUses`].
 pub(crate) struct LastUseWriter {
     uses: Arc<RecentUses>,
     store: Arc<dyn LastUses>,
@@ -85,7 +85,7 @@ impl LastUseWriter {
     }
 }
 
-/// What was taken to be written: when it is dropped, what is left is due again.
+/// Uses that are being written. When this is dropped, those that were not written are due again.
 struct Taken<'a> {
     writer: &'a LastUseWriter,
     left: &'a [KeyUse],
@@ -134,7 +134,6 @@ mod tests {
     use crate::logging::tests::Lines;
     use crate::random::OsRandom;
 
-    /// What was written, and whether writing fails.
     #[derive(Default)]
     struct Book {
         is_down: AtomicBool,
@@ -271,7 +270,7 @@ mod tests {
         assert_eq!(scene.uses.unwritten(), 1);
         let text = lines.text();
         assert!(
-            text.contains("last uses of keys") && text.contains("failed by a defect"),
+            text.contains("last uses of keys") && text.contains("task panicked"),
             "{text}"
         );
         scene.book.panics.store(false, Ordering::SeqCst);

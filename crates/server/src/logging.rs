@@ -1,10 +1,10 @@
 //! The log on standard error: text for people, JSON lines for machines.
 //!
-//! Answers of commands, and the setup link above all, never come this way: they are for whoever typed the
-//! command, and logs are shipped.
+//! Answers of commands, such as the setup link, are not logged: they are for the person who typed the
+//! command, and logs are shipped to others.
 //!
-//! The log never stops the process: whoever logs puts a line into a [queue], and one thread writes. Lines
-//! that find the queue full (nobody reads), or that cannot be written (the disk is full, the reader has
+//! The log never blocks the process: lines are put into a [queue], and one thread writes them. Lines that
+//! find the queue full (the reader is stalled), or that cannot be written (the disk is full, the reader has
 //! died), are dropped and counted, and reported as one event `log_lines_dropped` when there is room again.
 
 mod json_lines;
@@ -63,12 +63,12 @@ impl LogFilter {
         Self("info".to_owned())
     }
 
-    /// The default log filter of a command: what counts is its output.
+    /// The default log filter of a command, which reports by its output.
     pub(crate) fn of_command() -> Self {
         Self("warn".to_owned())
     }
 
-    /// Whatever is wanted, whoever reads must know what is missing.
+    /// The report of dropped lines passes every filter.
     ///
     /// Only directives about spans need [`EnvFilter`], which takes a lock of the process each time that any
     /// span is entered or left.
@@ -115,7 +115,7 @@ enum Wanted {
 /// Why a text is no filter.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InvalidLogFilter {
-    /// tracing would take it for a target, and log nothing else; or every event of a target.
+    /// tracing would read it as a target, and log nothing else; or every event of a target.
     #[error("invalid log level `{0}`: expected error, warn, info, debug, trace or off, or TARGET=LEVEL")]
     NoLevel(String),
     #[error(transparent)]
@@ -172,8 +172,7 @@ pub(crate) fn start(format: LogFormat, filter: &LogFilter, traces: Option<&Trace
         begin(layer, filter, traces);
     }
     panic::set_hook(Box::new(log_panic));
-    // Not `io::stderr`: it would hold its lock while nobody reads, and block whoever else tells something
-    // there.
+    // Not `io::stderr`: it would hold its lock while the reader is stalled, and block other writers to it.
     let out = File::from(io::stderr().as_fd().try_clone_to_owned()?);
     thread::Builder::new()
         .name("log".to_owned())
@@ -192,7 +191,7 @@ fn begin(lines: impl Layer<Registry> + Send + Sync, filter: &LogFilter, traces: 
     }
 }
 
-/// Waits for the last lines to be written, but only for a moment: nobody may be reading.
+/// Waits for the last lines to be written, up to a limit, because the reader may be stalled.
 pub(crate) fn flush() {
     if let Some(lines) = LINES.get() {
         lines.flush(FLUSH_LIMIT);
@@ -289,7 +288,7 @@ pub(crate) mod tests {
     pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
 
     impl Lines {
-        /// Of what this thread logs until the guard is dropped.
+        /// The log of this thread until the guard is dropped.
         pub(crate) fn of_this_thread() -> (Self, DefaultGuard) {
             let lines = Self::default();
             let writer = lines.clone();

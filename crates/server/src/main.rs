@@ -6,12 +6,12 @@
 //! | to read about | look at |
 //! |---|---|
 //! | what can be asked, and how | [`options`], [`database_url`], [`public_url`], [`verifier_file`], [`github_key_file`], [`secret`], [`standard_input`] |
-//! | what each command does | [`commands`], one module per command, and [`setup_command`] |
-//! | what is wired to what | [`composition`], [`store`], [`routes`], [`wanted_format`] |
+//! | the commands | [`commands`], one module per command, and [`setup_command`] |
+//! | how the parts are connected | [`composition`], [`store`], [`routes`], [`wanted_format`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
 //! | where messages go | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
-//! | what goes on beside the requests | [`job`], [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`purge`], [`schema_watch`], [`watched_file`], [`planned_end_job`], [`replica_job`], [`replica_wait`], [`replica_watch`], [`form_tasks`], [`trial_changes`] |
-//! | made-up data for a look around | [`demo`] |
+//! | background tasks | [`job`], [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`purge`], [`schema_watch`], [`watched_file`], [`planned_end_job`], [`replica_job`], [`replica_wait`], [`replica_watch`], [`form_tasks`], [`trial_changes`] |
+//! | made-up data to explore | [`demo`] |
 //! | metrics | [`metric`], [`measurements`], [`request_metrics`], [`runs`], [`readings`], [`metrics_listener`] |
 //! | what a collector gets of requests | [`traces`] |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`outage`], [`shutdown`], [`exposure`] |
@@ -83,7 +83,7 @@ use rustix::thread::disable_transparent_huge_pages;
 use traces::Traces;
 use tracing::warn;
 
-/// How long threads that still hash a password may take to end. Nothing waits for what they find.
+/// How long threads that still hash a password may take to end. Their results are not needed.
 const THREAD_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A verification allocates dozens of times (`docs/performance.md`).

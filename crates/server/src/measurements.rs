@@ -1,4 +1,4 @@
-//! What was measured since the start of the process, in the form that Prometheus reads.
+//! Measurements since the start of the process, in Prometheus's text format.
 
 use metrics::{Counter, Histogram, Key, KeyName, Label, Level, Metadata, Recorder, SharedString};
 use metrics_exporter_prometheus::{
@@ -9,7 +9,8 @@ use crate::metric::{ALL, Kind, Metric, SECONDS};
 
 const METADATA: Metadata<'static> = Metadata::new("keyward", Level::INFO, None);
 
-/// The measurements of one server. They are not global: tests have several, and who has none pays for none.
+/// The measurements of one server. They are not global, because tests have several, and a server without
+/// metrics must not pay for them.
 pub(crate) struct Measurements {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,

@@ -1,10 +1,10 @@
-//! What is measured: every metric by its name. `docs/observability/README.md` describes each one, too.
+//! All metrics by name. `docs/observability/README.md` describes each one, too.
 
 /// A metric of Prometheus.
 pub(crate) struct Metric {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    /// What it says, in one sentence.
+    /// Its meaning in one sentence.
     pub(crate) description: &'static str,
 }
 

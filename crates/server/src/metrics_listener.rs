@@ -32,8 +32,8 @@ const PATH: &str = "/metrics";
 /// public listener leaves to others.
 const CONNECTIONS: usize = 16;
 
-/// How long the values of histograms wait to be sorted into buckets if nobody asks for them: 100,000 requests
-/// in a second take a few MiB until then.
+/// How long the values of histograms wait to be sorted into buckets without a scrape: 100,000 requests in a
+/// second take a few MiB until then.
 const SORTING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The text format of Prometheus.
@@ -56,7 +56,7 @@ pub(crate) enum MetricsListenerError {
     Buckets(#[from] BuildError),
 }
 
-/// A listener beside the public one. It measures from now on, and answers nobody yet.
+/// A listener beside the public one. It measures from its creation on, and answers once it is started.
 pub(crate) struct MetricsListener {
     listener: TcpListener,
     listening_on: SocketAddr,
@@ -80,7 +80,7 @@ impl MetricsListener {
         let listening_on = listener.local_addr().map_err(listening)?;
         exposure::warn_of_reachable_metrics(listening_on);
         let front_door = FrontDoor::new(FrontDoorConfig {
-            // Who scrapes asks again; nothing here is worth waiting for at shutdown.
+            // A scrape is repeated later, so shutdown does not wait for one.
             deadlines: Deadlines {
                 idle_grace: Duration::ZERO,
                 drain: Duration::from_secs(1),
@@ -95,7 +95,7 @@ impl MetricsListener {
             ..FrontDoorConfig::new(request_ids)
         })?;
         let measurements = Measurements::new()?;
-        // Whatever is slow comes later, such as the database.
+        // Set here, because later steps are slow, such as opening the database.
         measurements.set(&STARTED, Vec::new(), seconds_since_1970(SystemClock.now()));
         Ok(Self {
             listener,
@@ -122,7 +122,7 @@ impl MetricsListener {
         Arc::new(move |waited: Duration| waits.record(waited.as_secs_f64()))
     }
 
-    /// Answers with what is read when somebody asks, also about these tasks, until it is asked to finish.
+    /// Answers scrapes with these readings and those of these tasks, until it is asked to finish.
     pub(crate) fn start(self, readings: Readings, tasks: Vec<MeasuredTask>) -> RunningJob {
         info!(address = %self.listening_on, "metrics listening");
         let measurements = self.measurements;
@@ -142,13 +142,12 @@ impl MetricsListener {
     }
 }
 
-/// Whether one of two listeners would get what is meant for the other.
+/// Whether one of two listeners would get the connections of the other.
 fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
     let is_everywhere = one.ip().is_unspecified() || other.ip().is_unspecified();
     one.port() == other.port() && (one.ip() == other.ip() || is_everywhere)
 }
 
-/// What is served.
 struct Scrapes {
     measurements: Arc<Measurements>,
     readings: Readings,

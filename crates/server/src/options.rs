@@ -100,9 +100,8 @@ pub(crate) enum Command {
     Healthcheck(HealthcheckOptions),
     /// List the servers that keep verifications in memory
     ///
-    /// One line for each, with the number of the last change that it has seen and how many it has yet to see.
-    /// A server that died stays in the list until somebody revokes something; that waits for it, for 5
-    /// seconds.
+    /// One line for each, with the number of the last change that it has seen and how many it has yet to see. A server
+    /// that died stays in the list until the next revocation, which waits 5 seconds for it.
     Replicas(StorageOptions),
     /// Print the OpenAPI document of the HTTP API
     Openapi,
@@ -120,7 +119,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether it changes something or reports success, and what it prints on standard output cannot be had again.
+    /// Whether it changes something or reports success, and its standard output cannot be printed again.
     pub(crate) const fn answers_once(&self) -> bool {
         match self {
             Self::Export(_) | Self::Verifier(VerifierCommand::Create(_)) => true,
@@ -186,9 +185,9 @@ fn with_default_command(arguments: impl IntoIterator<Item = OsString>) -> Vec<Os
     arguments
 }
 
-/// What is neither a flag nor could be a command may be a token or password in the wrong place, and so may a
-/// value with a token's prefix or a URL's password: a complaint about it ends up in logs, so it does not
-/// repeat it. It still says why the value is refused, if that sentence cannot repeat it.
+/// Removes possible secrets from an error message, because it ends up in logs: an argument that is neither a flag nor
+/// could be a command may be a token or password in the wrong place, and so may a value with a token's prefix or a
+/// URL's password. The message still says why the value is refused, if that reason cannot repeat the value.
 fn without_secrets(mut complaint: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(value)) = complaint.get(ContextKind::InvalidValue)
         && (value.contains(token::PREFIX) || value.contains('@'))
@@ -226,7 +225,7 @@ fn without_secrets(mut complaint: clap::Error) -> clap::Error {
 /// Whether the type of a reason rules out that it repeats the refused value. Strings and the errors of other
 /// crates' parsers may repeat it.
 fn is_without_value(reason: &(dyn Error + 'static)) -> bool {
-    /// What is `Copy` owns no text, so it cannot have kept what was refused.
+    /// A `Copy` error owns no text, so it cannot contain the refused value.
     fn is<T: Error + Copy + 'static>(reason: &(dyn Error + 'static)) -> bool {
         reason.is::<T>()
     }
@@ -266,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_value_is_told_with_its_place() {
+    fn refused_value_is_reported_with_its_place() {
         let error = read(&["verifier", "create", "a b"]).unwrap_err().to_string();
         assert!(error.contains("invalid value 'a b' for '<NAME>'"), "{error}");
         let error = read(&["token", "check", "<misplaced>"]).unwrap_err().to_string();

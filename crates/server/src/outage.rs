@@ -19,21 +19,21 @@ const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
 type Probe = dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync;
 
-/// What is known of the storage's failures.
+/// The present outage of the storage, if there is one, and the counts of failures.
 #[derive(Clone)]
 pub(crate) struct Outages {
-    /// Whether the storage answers and takes changes.
+    /// Whether the storage answers and accepts changes.
     probe: Arc<Probe>,
     current: Arc<Mutex<Option<Outage>>>,
     failures: Arc<DatabaseFailures>,
 }
 
-/// How many requests failed since the start of the process because the database did not answer.
+/// Requests that failed since the start of the process because the database did not answer.
 #[derive(Default)]
 pub(crate) struct DatabaseFailures {
-    /// Of how many nothing was changed.
+    /// Requests that changed nothing.
     pub(crate) unavailable: Count,
-    /// Of how many nobody knows whether they changed something.
+    /// Requests that may have changed something.
     pub(crate) outcome_unknown: Count,
 }
 

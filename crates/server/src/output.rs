@@ -40,8 +40,8 @@ pub(crate) fn refuse_closed_errors() -> Result<(), StreamClosed> {
 }
 
 /// In place of a closed stream, Rust opens `/dev/null` before `main`, for reading and writing. So do others
-/// that discard an answer, such as Python's `subprocess.DEVNULL`; the two cannot be told apart. A shell opens
-/// it for writing only, by `>/dev/null`, which is allowed.
+/// that discard an answer, such as Python's `subprocess.DEVNULL`; the two cannot be distinguished. A shell
+/// opens it for writing only, by `>/dev/null`, which is allowed.
 fn refuse_closed(descriptor: impl AsFd, stream: &'static str) -> Result<(), StreamClosed> {
     const NULL_DEVICE: (u32, u32) = (1, 3);
     let descriptor = descriptor.as_fd();
@@ -58,7 +58,7 @@ fn refuse_closed(descriptor: impl AsFd, stream: &'static str) -> Result<(), Stre
     Ok(())
 }
 
-/// Writes an answer as it is, and does not return before it is out.
+/// Writes an answer unchanged, and returns once it is written.
 pub(crate) fn answer(text: &str) -> Result<(), OutputError> {
     let mut output = io::stdout().lock();
     output.write_all(text.as_bytes())?;
@@ -84,7 +84,7 @@ pub(crate) fn report(sentence: &str) {
     let _ = show(sentence);
 }
 
-/// Prints to standard error what nobody can be shown again, after the lines that were logged before.
+/// Prints a sentence that cannot be shown again to standard error, after the lines that were logged before.
 pub(crate) fn show(sentence: &str) -> io::Result<()> {
     logging::flush();
     writeln!(io::stderr().lock(), "{sentence}")
@@ -98,7 +98,7 @@ pub(crate) fn has_terminal() -> bool {
 /// Shows a text to the person at the terminal, and nowhere else: a stream that is redirected may end up in a
 /// log.
 pub(crate) fn show_on_terminal(text: &str) {
-    // If the terminal was closed, there is no one to tell, and the command has not failed.
+    // If the terminal was closed, no one can read it, and the command has not failed.
     let _ = if io::stdout().is_terminal() {
         writeln!(io::stdout().lock(), "{text}")
     } else if io::stderr().is_terminal() {

@@ -30,8 +30,8 @@ const MAX_WAIT: Duration = Duration::from_secs(3);
 /// and few enough not to delay other queues.
 const MAX_PER_QUEUE: usize = 2;
 
-/// The maximum length of a queue, with those that have a place: about as many passwords as are hashed in
-/// [`MAX_WAIT`] on two cores. Others would hold their connections in vain.
+/// The maximum length of a queue, including those that are hashed: about as many passwords as are hashed in
+/// [`MAX_WAIT`] on two cores. More would hold their connections until they time out.
 const MAX_QUEUE: usize = 100;
 
 /// The most hashes at once, each in 19 MiB. Four allow over 100 sign-ins per second.
@@ -41,14 +41,14 @@ const MAX_CONCURRENT: usize = 4;
 pub(crate) struct Argon2idHasher {
     random: Arc<dyn Random>,
     permits: Arc<Semaphore>,
-    /// As many as there are permits: all other strangers wait here, and so delay only each other.
+    /// As many as `permits`. Strangers wait for these first, so that they delay only each other.
     permits_of_strangers: Arc<Semaphore>,
     queues: Mutex<HashMap<HashingQueue, Weak<Semaphore>>>,
     memories: Memories,
     longest_wait: Duration,
 }
 
-/// Unused working memories, never more than permits.
+/// Unused working memories, at most one for each permit.
 type Memories = Arc<Mutex<Vec<WorkingMemory>>>;
 
 /// The permit to compute one hash, held until it is dropped.
@@ -105,8 +105,8 @@ impl Argon2idHasher {
     async fn acquire_permit(&self, queues: HashingQueues) -> Result<HashingPermit, HashingError> {
         let permit = async {
             let mut of_queues = Vec::new();
-            // The network comes first, and nobody joins the next queue before their turn in it: many who wait
-            // there are not in the queues of the accounts that they try.
+            // A stranger joins the account's queue only after its turn in the network's, so that many
+            // attempts from one network do not fill the queues of the accounts that they try.
             for queue in in_order(queues) {
                 of_queues.push(acquired(self.places_in(queue)?).await?);
             }
@@ -123,7 +123,8 @@ impl Argon2idHasher {
             .unwrap_or(Err(HashingError::Busy))
     }
 
-    /// The places of a queue, which is forgotten when nobody is in it: everybody in it holds them.
+    /// The places of a queue. Each password in the queue holds them; when there is none, the queue is
+    /// removed.
     fn places_in(&self, queue: HashingQueue) -> Result<Arc<Semaphore>, HashingError> {
         let mut queues = self.queues.lock();
         if let Some(places) = queues.get(&queue).and_then(Weak::upgrade) {
@@ -207,7 +208,7 @@ mod tests {
     const QUEUE: HashingQueue = HashingQueue::of([u8::MAX; 32]);
     const KNOWN: HashingQueues = HashingQueues::Known(QUEUE);
 
-    /// Of numbers below 127, so that all queues differ.
+    /// The numbers must be below 127, so that all queues differ.
     const fn stranger(network: u8, account: u8) -> HashingQueues {
         HashingQueues::Stranger {
             network: Some(HashingQueue::of([network + 1; 32])),
@@ -215,12 +216,12 @@ mod tests {
         }
     }
 
-    /// The clock is paused, so it goes on when no task can.
+    /// The clock is paused, so it advances only when no task can run.
     async fn until_all_wait() {
         sleep(Duration::from_millis(1)).await;
     }
 
-    /// Whether nobody gets a permit in these queues while others hold theirs.
+    /// Whether these queues get no permit while others hold theirs.
     async fn is_busy(hasher: &Argon2idHasher, queues: HashingQueues) -> bool {
         let permit = hasher.acquire_permit(queues).await;
         matches!(permit, Err(HashingError::Busy))
@@ -299,7 +300,7 @@ mod tests {
         drop(acquire(known(2)).await);
         drop(first);
         acquire(KNOWN).await;
-        assert_eq!(hasher.queues.lock().len(), 2, "of both, one is in use");
+        assert_eq!(hasher.queues.lock().len(), 2, "both are in use");
         drop(acquire(known(3)).await);
         assert_eq!(hasher.queues.lock().len(), 2, "an empty one is forgotten");
     }
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn waiting_strangers_of_a_network_take_no_places_of_accounts() {
+    async fn waiting_strangers_of_a_network_occupy_no_places_of_accounts() {
         let hasher = Arc::new(Argon2idHasher::with(Arc::new(OsRandom), 3, MAX_WAIT));
         let acquire = async |queues| hasher.acquire_permit(queues).await.unwrap();
         let _held = [acquire(stranger(2, 3)).await, acquire(stranger(2, 4)).await];

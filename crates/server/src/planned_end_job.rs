@@ -45,7 +45,7 @@ impl PlannedEndJob {
         Arc::clone(&self.runs)
     }
 
-    /// Records what is due, and twice a minute from then on.
+    /// Records planned ends that have come, now and then twice a minute.
     pub(crate) fn start(mut self) -> RunningJob {
         job::start("planned ends", |mut end| async move {
             loop {
@@ -102,7 +102,7 @@ impl PlannedEndJob {
                 }
                 return;
             }
-            // What it says of the time differs each time.
+            // Its log line contains the time, so repetitions are recognized by a fixed text.
             Err(RecordEndsError::Clock(doubt)) => ("clock".to_owned(), describe_clock_doubt(&doubt)),
             Err(error @ RecordEndsError::Storage(_)) => ("storage".to_owned(), sentence(&error)),
         };

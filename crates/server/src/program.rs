@@ -1,16 +1,16 @@
-//! What a sentence that says what to type calls this program, and the options that lead to its database.
+//! The name of this program, and the options for its database, in commands that messages print.
 
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// The variable that a wrapper sets to its own name: whoever types the name of the program instead runs it
-/// without the wrapper's user and options.
+/// The variable that a wrapper sets to its own name, so that printed commands run through the wrapper, with
+/// its user and options.
 pub(crate) const VARIABLE: &str = "KEYWARD_COMMAND";
 
 static DATABASE_OPTION: OnceLock<String> = OnceLock::new();
 
-/// Such as `keyward` or, after `cargo run`, `target/debug/keyward`, which is not on the search path: as it was
-/// started.
+/// The name as it was started, such as `keyward` or, after `cargo run`, `target/debug/keyward`, which is not
+/// on the search path.
 pub(crate) fn name() -> String {
     let started_as = || std::env::args_os().next();
     let named = std::env::var_os(VARIABLE).filter(|name| !name.is_empty());
@@ -33,7 +33,7 @@ pub(crate) fn database_option() -> Option<&'static str> {
 
 /// The command for a POSIX shell, such as `keyward clean-up --data-dir /var/lib/keyward`. Pasted elsewhere
 /// without the option, it would change another database and report success. The URL of a PostgreSQL database
-/// stays out of it if a variable has it, because it may have a password then.
+/// is left out if it came from a variable, because it may then have a password.
 pub(crate) fn command_on_this_database(command: &str) -> String {
     format!(
         "{} {command}{}",

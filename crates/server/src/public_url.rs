@@ -1,4 +1,4 @@
-//! Where people reach this server, if nobody says it.
+//! The public URL, and its default.
 
 use std::net::SocketAddr;
 

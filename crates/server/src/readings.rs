@@ -1,4 +1,4 @@
-//! What is read at the moment in which metrics are asked for.
+//! Values that are read at each scrape of the metrics.
 
 use std::fs;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use tracing::warn;
 
 use crate::background_writer::BackgroundWriter;
 
-/// Writes what [`RefusedUses`] has noted to the audit log.
+/// Writes the uses in [`RefusedUses`] to the audit log.
 pub(crate) struct RefusedUseWriter {
     uses: Arc<RefusedUses>,
     reports: RefusedUseReports,
@@ -38,7 +38,7 @@ impl BackgroundWriter for RefusedUseWriter {
 
     async fn write_last(&self) -> Result<usize, StorageError> {
         let mut written = 0;
-        // At one time, only so many are written.
+        // Each call writes only a part of them.
         while self.unwritten() > 0 {
             written += self.write().await?;
         }

@@ -18,20 +18,20 @@ use crate::runs::Runs;
 /// How long to rest between two polls: a lease survives several that fail.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What log lines call this job.
+/// The name of this job in log lines.
 const CACHE: &str = "verification cache";
 
 /// How long to rest after a panic.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
-/// Polls from now on, until it is asked to end. What panics is begun again, with nothing of what it knew, as
-/// PostgreSQL does with its own processes.
+/// Polls until it is asked to end. After a panic, it starts again with an empty cache, as PostgreSQL restarts
+/// its own processes.
 pub(crate) struct ReplicaJob {
     changes: Arc<dyn AccessChanges>,
     clock: Arc<dyn BootClock>,
     cache: Arc<VerificationCache>,
     id: ReplicaId,
-    /// What people recognize it by.
+    /// The name by which people recognize it.
     name: String,
     /// Notified by this process's own changes.
     wake: Arc<Notify>,
@@ -43,7 +43,7 @@ pub(crate) struct ReplicaJob {
 #[derive(Default)]
 pub(crate) struct Progress {
     acknowledged: AtomicU64,
-    /// For how many changes it has evicted what they concern.
+    /// The number of changes whose entries it has evicted.
     pub(crate) evictions: Count,
     /// How often it has emptied the cache.
     pub(crate) emptied: Count,
@@ -82,7 +82,7 @@ impl ReplicaJob {
         Arc::clone(&self.runs)
     }
 
-    /// What its polls found.
+    /// The results of its polls.
     pub(crate) fn progress(&self) -> Arc<Progress> {
         Arc::clone(&self.progress)
     }
@@ -134,7 +134,7 @@ impl Polling {
         self.leave().await;
     }
 
-    /// Polls, and does what follows until the lease is renewed.
+    /// Polls, and does the steps of the protocol until the lease is renewed.
     async fn round(&mut self) -> Result<(), StorageError> {
         let job = &self.job;
         let sent = job.clock.now();
@@ -340,7 +340,7 @@ mod tests {
         assert!(cache.has_lease(MachineClock.now()));
         sleep(POLL_INTERVAL).await;
         assert!(!cache.has_lease(MachineClock.now()));
-        assert!(lines.text().contains("failed by a defect"), "{}", lines.text());
+        assert!(lines.text().contains("task panicked"), "{}", lines.text());
         sleep(RESTART_PAUSE).await;
         assert!(cache.has_lease(MachineClock.now()));
         job.finish().await;

@@ -17,7 +17,7 @@ use crate::replica_watch::ReplicaWatch;
 /// How much longer a command waits for its strike-off, which would end with it.
 const STRIKE_OFF_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Waits until every replica has acknowledged what was committed, or has lost its lease. Clones share their
+/// Waits until every replica has acknowledged the committed change, or has lost its lease. Clones share their
 /// readings.
 #[derive(Clone)]
 pub(crate) struct ReplicaWait {
@@ -86,10 +86,10 @@ impl ReplicaWait {
 impl Propagation for ReplicaWait {
     async fn wait(&self) {
         self.wake.notify_one();
-        // A task of its own, since a client may leave before: a dead replica is struck off all the same, or
-        // everybody would wait for it again.
+        // A task of its own, because the client may leave before: a dead replica must still be struck off, or
+        // each later revocation would wait for it again.
         if tokio::spawn(self.clone().seen_by_all()).await.is_err() {
-            // It panicked. Without it nobody knows, but no lease lasts longer.
+            // It panicked, so it is unknown what the replicas have seen, but no lease lasts longer.
             sleep(Wait::LONGEST).await;
         }
     }
@@ -118,7 +118,7 @@ mod tests {
         counter: AtomicU64,
         acknowledged: AtomicU64,
         readings: AtomicU64,
-        /// How long the database takes to return what it had when it was asked.
+        /// How long a reading of the database takes.
         reading_takes: Duration,
         struck_off: Mutex<Vec<(ReplicaId, Instant)>>,
     }
@@ -212,7 +212,7 @@ mod tests {
         waiting.join_all().await;
         sleep(Duration::from_secs(1)).await;
         let after = changes.readings.load(Ordering::SeqCst);
-        assert!(after <= readings + 2, "nobody waits any more");
+        assert!(after <= readings + 2, "no caller waits any more");
         wait.wait().await;
         assert!(changes.readings.load(Ordering::SeqCst) > after);
     }
@@ -269,7 +269,7 @@ mod tests {
                 panic!("{reading_takes:?}: {struck_off:?}");
             };
             assert_eq!(replica, dead());
-            // What it polled last before the number was read may have given it a lease.
+            // Its last poll before the number was read may have given it a lease.
             assert!(at >= read + LEASE, "{reading_takes:?}");
         }
     }

@@ -16,8 +16,8 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{info, warn};
 
-/// The first pause between two readings, after somebody has begun to wait; each is twice as long as the one
-/// before.
+/// The first pause between two readings, after a new caller has begun to wait; each is twice as long as the
+/// one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
@@ -25,18 +25,18 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// one.
 const LEAST_BETWEEN: Duration = Duration::from_millis(5);
 
-/// Reads the replicas again and again while somebody waits, one reading at a time, however many they are.
+/// Reads the replicas repeatedly while callers wait, one reading at a time for all of them.
 pub(crate) struct ReplicaWatch {
     changes: Arc<dyn AccessChanges>,
     last_begun: Mutex<ReadingNumber>,
     readings: watch::Sender<Reading>,
-    /// Somebody has begun to wait.
+    /// A caller has begun to wait.
     arrived: Notify,
     is_reading: Mutex<bool>,
     being_struck_off: Mutex<HashSet<ReplicaId>>,
 }
 
-/// What was read; nothing if the database did not answer.
+/// The last reading; empty if the database did not answer.
 #[derive(Clone, Default)]
 struct Reading {
     number: ReadingNumber,
@@ -106,9 +106,9 @@ impl ReplicaWatch {
         *is_reading
     }
 
-    /// Strikes off replicas that were waited for in vain, after this time, so that nobody else waits for
-    /// them. It goes on by itself if nobody waits for its end; those that are being struck off already it
-    /// leaves to whoever does that.
+    /// Strikes off replicas that did not acknowledge in time, after this delay, so that no later revocation
+    /// waits for them. The task continues if its handle is dropped. It skips replicas that are being struck
+    /// off already.
     pub(crate) fn strike_off(
         self: &Arc<Self>,
         after: Duration,
@@ -175,7 +175,7 @@ impl Readings {
                 return (reading.number, Arc::clone(replicas));
             }
         }
-        // The watch is gone, and with it whatever could be read.
+        // The watch was dropped, so there will be no reading.
         std::future::pending().await
     }
 }

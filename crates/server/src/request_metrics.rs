@@ -1,4 +1,4 @@
-//! What is counted of every request.
+//! Metrics of requests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::measurements::Measurements;
 use crate::metric::{ABANDONED, DURATION, LIMITED, Metric, PROBLEMS, REQUESTS};
 use crate::routes::HEALTH_PATHS;
 
-/// What reached no operation has this name in the place of one, whatever its path: clients choose paths, and
-/// every name takes memory for ever.
+/// The name for requests that reached no operation. Their paths are not used, because clients choose them,
+/// and every name takes memory for ever.
 const OTHER: &str = "other";
 
 /// Counts every request of a front door.
@@ -65,7 +65,7 @@ struct RequestMetrics {
     abandoned: Counter,
 }
 
-/// What is measured of one operation of the API or the console.
+/// The metrics of one operation of the API or the console.
 struct Operation {
     duration: Histogram,
     /// By status, of which an operation has few.

@@ -53,7 +53,7 @@ impl RetentionJob {
         Arc::clone(&self.runs)
     }
 
-    /// Removes what there is, and once an hour from then on; sooner again if something failed.
+    /// Removes expired records now and then once an hour, or sooner after a failure.
     pub(crate) fn start(mut self) -> RunningJob {
         job::start("retention", |mut end| async move {
             loop {
@@ -122,11 +122,12 @@ impl RetentionJob {
         ControlFlow::Continue(())
     }
 
-    /// A doubt about the clock every hour, until somebody has seen it; a database that is away once.
+    /// Logs a doubt about the clock every hour, until it is resolved, but a database that does not answer
+    /// only once.
     fn log_start_failure(&mut self, error: &RetentionError) {
         match error {
             RetentionError::Clock(doubt) => {
-                // The database answers; what else fails is not known.
+                // The database answers; other causes may still fail.
                 self.cannot_begin = false;
                 self.failing.clear();
                 warn!(
@@ -143,7 +144,7 @@ impl RetentionJob {
         }
     }
 
-    /// Once: what is to be done about it is for a person to do.
+    /// Logged once, because only an administrator can resolve it.
     fn log_not_allowed(&mut self) {
         if !self.has_told_who_may {
             warn!(

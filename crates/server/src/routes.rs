@@ -18,7 +18,7 @@ use crate::health::{Health, live_response, not_ready_response, ready_response};
 use crate::outage::Outages;
 use crate::wanted_format::wants_json;
 
-/// What only health checks ask for.
+/// The paths of health checks.
 pub(crate) const HEALTH_PATHS: &[&str] = &[LIVE, READY];
 
 const LIVE: &str = "/healthz";
@@ -116,7 +116,7 @@ impl Routes {
         })
     }
 
-    /// What is not there is told people by a page, and programs by a problem in JSON.
+    /// A path that does not exist gets a page for browsers and a problem in JSON for programs.
     async fn documentation(&self, request: Request) -> poem::Result<Response> {
         let (wants_json, request_id) = (wants_json(request.headers()), request_id(&request).to_owned());
         let response = DynEndpoint::call(&*self.http_api, request).await?;
@@ -147,7 +147,7 @@ fn client_of(request: &Request) -> Option<IpAddr> {
     request.remote_addr().as_socket_addr().map(SocketAddr::ip)
 }
 
-/// Passes on who is connected.
+/// Passes the address of the peer to the API.
 fn with_peer(mut request: Request) -> Request {
     if let Some(&keyward_front_door::PeerAddress(peer)) = request.data() {
         request.set_data(keyward_http_api::PeerAddress(peer));
@@ -171,7 +171,7 @@ pub(crate) fn refusal_response(refused: &Refused<'_>, base_url: &BaseUrl) -> Res
     }
 }
 
-/// Who answers a path.
+/// The part of the server that answers a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Interface {
     Health(Probe),

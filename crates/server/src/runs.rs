@@ -18,23 +18,23 @@ pub(crate) struct Runs {
     summary: Mutex<RunSummary>,
 }
 
-/// What is known of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct RunSummary {
-    /// When a run ended last in which nothing failed.
+    /// The end of the last run in which nothing failed.
     pub(crate) last_success: Option<DateTime<Utc>>,
     /// How long the last run took, failed or not.
     pub(crate) last_duration: Option<Duration>,
-    /// In how many runs something failed.
+    /// The number of runs in which something failed.
     pub(crate) failures: u64,
-    /// What all of them wrote or removed, as far as that succeeded.
+    /// The number of records that all runs wrote or removed.
     pub(crate) records: u64,
 }
 
 /// A task as metrics show it.
 pub(crate) struct MeasuredTask {
     pub(crate) runs: Arc<Runs>,
-    /// How many records wait to be written, of a task that writes what requests left.
+    /// The number of records that wait to be written, for a task that writes what requests recorded in
+    /// memory.
     pub(crate) waiting: Option<Arc<dyn Fn() -> usize + Send + Sync>>,
 }
 

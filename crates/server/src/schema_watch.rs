@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use crate::logging::tests::Lines;
 
-    /// Tables that are as the test says; nothing if the database does not answer.
+    /// The state of the tables, set by the test; `None` if the database does not answer.
     struct Tables(Mutex<Option<SchemaState>>);
 
     impl Tables {
@@ -105,7 +105,7 @@ mod tests {
         sleep(CHECK_INTERVAL * 3).await;
         let text = log.text();
         assert!(
-            text.contains("failed by a defect") && text.contains("newer, compatible version"),
+            text.contains("task panicked") && text.contains("newer, compatible version"),
             "{text}"
         );
     }

@@ -16,8 +16,8 @@ pub(crate) fn setup_command(database: &Database, public_url: &PublicUrl) -> Stri
     command(&quoted(&program::name()), option.as_deref(), public_url)
 }
 
-/// The command for pages, which anybody may open: it names no path or host. A shell refuses the
-/// placeholder, so that nobody makes another database by accident.
+/// The command for pages that anyone may open: it names no path or host. A shell refuses the placeholder, so
+/// the command cannot create another database by accident.
 pub(crate) fn public_setup_command(database: &Database, public_url: &PublicUrl) -> String {
     let option = match database {
         Database::Sqlite(_) => Some(" --data-dir <data-directory>"),

@@ -13,8 +13,8 @@ use tracing::{info, warn};
 
 use crate::logging;
 
-/// Some programs, such as `timeout`, signal a process and then its group: what comes so soon is the same
-/// request, and not impatience.
+/// Some programs, such as `timeout`, signal a process and then its group, so a second signal within this time
+/// is the same request.
 const SAME_REQUEST: Duration = Duration::from_secs(1);
 
 /// The signals by which people (SIGINT, Ctrl-C), service managers (SIGTERM) and terminals that are closed
@@ -79,7 +79,7 @@ async fn ignore_repetitions(signals: &mut impl Signals) {
     let mut is_over = pin!(sleep(SAME_REQUEST));
     loop {
         tokio::select! {
-            // What was received before is ignored, too.
+            // A signal that was received before is ignored, too.
             biased;
             _ = signals.received() => {}
             () = &mut is_over => return,
@@ -96,8 +96,8 @@ async fn hung_up(hangup: Option<&mut Signal>) {
     }
 }
 
-/// Whether SIGHUP would end the process, which `nohup` prevents by having it ignored. If the system does not
-/// say so, the signal is left as it is.
+/// Whether SIGHUP would end the process, which `nohup` prevents by having it ignored. If that cannot be
+/// determined, the signal is not handled.
 fn is_ended_by_hangup() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     ignored_signals(&status).is_some_and(|ignored| ignored & HANGUP == 0)

@@ -74,8 +74,8 @@ pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn St
     make_if_missing(configured(options)?).await
 }
 
-/// Opens the configured database like [`open_or_make`], but makes a file only where its directory is named:
-/// for a command that somebody types who means a server's database, which may be another one.
+/// Opens the configured database like [`open_or_make`], but creates a file only if its directory was named: a
+/// command typed by an administrator is meant for a server's database, which may not be the default one.
 pub(crate) async fn open_or_make_where_named(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     let by_variable = data_directory::from_variable(|name| std::env::var_os(name));
     let is_named = options.data_directory.is_some() || by_variable.is_some();
@@ -109,8 +109,7 @@ pub(crate) async fn open_to_import(
     Ok((opened.acting_as_owner().await?.into_store(), data_directory_lock))
 }
 
-/// Migrates the configured database, and returns what was done. An outdated file is locked meanwhile, so that
-/// no server runs on it.
+/// Migrates the configured database. An outdated file is locked meanwhile, so that no server runs on it.
 pub(crate) async fn migrate(options: &DatabaseOptions) -> Result<Migrated, OpenError> {
     let database = configured(options)?;
     let new_in = database.new_in();

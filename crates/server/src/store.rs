@@ -1,4 +1,4 @@
-//! The store, whatever database it is on.
+//! The store over either database.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ impl Store for SqliteStore {
     }
 }
 
-/// Why a storage refuses this process for good.
+/// Why a storage refuses this process permanently.
 pub(crate) enum StorageRefusal {
     Connection(ConnectionRefused),
     File(Moved),

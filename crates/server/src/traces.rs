@@ -3,8 +3,8 @@
 //! Spans are those of `tracing`: of requests, those in which the log has their ids, with the target
 //! [`TRACED`]; all others have the target [`TRACES`] and are enabled only if there is a collector. Without
 //! one, each costs what any disabled callsite costs. The log does not see them. A sampled span that ends is
-//! put into a bounded [`SpanQueue`], and one [task](exporter) sends what waits there; nobody else waits for
-//! the collector.
+//! put into a bounded [`SpanQueue`], and one [task](exporter) sends them; nothing else waits for the
+//! collector.
 
 mod collector;
 mod endpoint;
@@ -47,7 +47,6 @@ pub(crate) use keyward_persistence::TRACES;
 /// The name of the service, unless the environment has one.
 const SERVICE: &str = "keyward";
 
-/// What is traced, and which collector gets it.
 pub(crate) struct TraceSettings<'a> {
     /// The URL of the collector.
     pub(crate) endpoint: &'a str,
@@ -97,7 +96,7 @@ impl Traces {
         })
     }
 
-    /// What makes spans of `tracing` into spans of OpenTelemetry.
+    /// The layer that turns spans of `tracing` into spans of OpenTelemetry.
     pub(crate) fn layer<S>(&self) -> impl Layer<S> + Send + Sync + use<S>
     where
         S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
@@ -115,7 +114,7 @@ impl Traces {
         request_spans::observer()
     }
 
-    /// What became of spans, for metrics.
+    /// Counts of exported and dropped spans, for metrics.
     pub(crate) fn counts(&self) -> Arc<SpanCounts> {
         self.queue.counts()
     }
@@ -156,7 +155,7 @@ where
         }))
 }
 
-/// Who sends the spans. What the environment says comes first.
+/// The resource attributes of the spans. Those in the environment come first.
 fn resource(sources: &Sources) -> Resource {
     let instance = sources.next_id::<AuditEventId>().as_uuid();
     let mut resource = Resource::builder_empty()

@@ -22,23 +22,23 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// How long changes count as possible after a successful trial, if none was refused since.
 pub(crate) const SUCCESS_TTL: Duration = Duration::from_secs(15);
 
-/// What is known about changes.
+/// Whether the database accepts changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Changes {
     /// No trial has finished yet.
     Untried,
-    /// One worked at this moment, and none was refused since.
+    /// A change succeeded at this time, and none was refused since.
     Worked(Instant),
-    /// They are refused.
+    /// Changes are refused.
     Refused,
-    /// All but those that need no room on the disk, or may use what is kept for them.
+    /// Refused except for changes that need no disk space, or may use the reserve.
     DiskFull,
-    /// The database file is damaged, whether they work or not.
+    /// The database file is damaged, whether changes succeed or not.
     Damaged,
 }
 
 impl Changes {
-    /// Whether one worked lately, and none was refused since.
+    /// Whether a change succeeded recently, and none was refused since.
     pub(crate) fn work(&self) -> bool {
         matches!(self, Self::Worked(at) if at.elapsed() < SUCCESS_TTL)
     }
@@ -52,7 +52,7 @@ pub(crate) struct TrialChanges {
 }
 
 impl TrialChanges {
-    /// And where to learn what came of them.
+    /// Also returns a receiver of their results.
     pub(crate) fn new(storage: Arc<dyn StorageProbe>) -> (Self, watch::Receiver<Changes>) {
         let (sender, changes) = watch::channel(Changes::Untried);
         let trial = Self {

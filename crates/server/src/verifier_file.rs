@@ -16,7 +16,6 @@ pub(crate) struct InvalidLine {
     problem: LineProblem,
 }
 
-/// What is wrong with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LineProblem {
     #[error("begins with a byte order mark (U+FEFF): save the file without one")]
@@ -76,7 +75,7 @@ impl FileContent for Verifiers {
     }
 }
 
-/// What a line says; nothing if it is empty or a comment.
+/// Reads a line; `None` if it is empty or a comment.
 fn read_line(line: &[u8]) -> Result<Option<(VerifierName, VerifierSecretDigest)>, LineProblem> {
     let line = std::str::from_utf8(line)
         .map_err(|_| LineProblem::NotText)?

@@ -18,7 +18,7 @@ fn has_bearer_token(headers: &HeaderMap) -> bool {
     })
 }
 
-/// The weights of JSON and of a page; 0 for what is not named.
+/// The weights of JSON and of HTML; 0 for a type that is not listed.
 fn wanted(headers: &HeaderMap) -> (f32, f32) {
     let (mut json, mut page) = (0.0, 0.0);
     let values = headers.get_all(header::ACCEPT).iter();

@@ -22,9 +22,9 @@ const INTERVAL: Duration = Duration::from_secs(2);
 /// Far more than any of these files needs.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// What a file names.
+/// The content of a watched file.
 pub(crate) trait FileContent: Sized + Send + Sync + 'static {
-    /// What that is, as log lines say it: a plural.
+    /// The name of its records in log lines: a plural.
     const RECORDS: &'static str;
 
     /// The option that names the file.
@@ -39,7 +39,7 @@ pub(crate) trait FileContent: Sized + Send + Sync + 'static {
     /// Reads all bytes of a file.
     ///
     /// # Errors
-    /// Tells what is wrong first, and where.
+    /// The error is the first one in the file, with its position.
     fn parse(bytes: &[u8]) -> Result<Self, Self::Invalid>;
 
     /// How many are named.
@@ -98,13 +98,13 @@ fn parse<T: FileContent>(path: &Path, bytes: &[u8]) -> Result<T, FileError> {
     })
 }
 
-/// Keeps what a file names as the file names it.
+/// Reads a file again when it changes.
 pub(crate) struct WatchedFile<T> {
     path: PathBuf,
-    /// What the file held when it was last read as a whole.
+    /// The content of the file when it was last read completely.
     seen: Vec<u8>,
     current: Arc<Current<T>>,
-    /// What was said of a file that cannot be used.
+    /// The last logged complaint, if the file cannot be used now.
     complaint: Option<String>,
     runs: Arc<Runs>,
 }
@@ -126,12 +126,11 @@ impl<T: FileContent> WatchedFile<T> {
         })
     }
 
-    /// What it names, always as that is now.
+    /// The present content, which changes with the file.
     pub(crate) fn current(&self) -> Arc<Current<T>> {
         Arc::clone(&self.current)
     }
 
-    /// How its looks at the file went.
     pub(crate) fn runs(&self) -> Arc<Runs> {
         Arc::clone(&self.runs)
     }
@@ -163,7 +162,7 @@ impl<T: FileContent> WatchedFile<T> {
         self
     }
 
-    /// Takes what the file names now, if it changed; keeps what it named before if it cannot be used.
+    /// Applies the content of the file if it changed; keeps the previous content if the new one cannot be used.
     fn look(&mut self) {
         let begun = Instant::now();
         let changed = self.changed();
@@ -241,7 +240,7 @@ mod tests {
             }
         }
 
-        /// What is logged when the job looks at the file with this content.
+        /// The log lines of a look at the file with this content.
         fn look_at(&mut self, content: impl AsRef<[u8]>) -> String {
             fs::write(&self.path, content).unwrap();
             self.look()
@@ -283,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn unusable_file_keeps_the_verifiers_and_is_told_once() {
+    fn unusable_file_keeps_the_verifiers_and_is_logged_once() {
         let secret = VerifierSecret::generate(&OsRandom);
         let mut scene = Scene::with(&line(&secret));
         let told = scene.look_at("orders:s3cret");

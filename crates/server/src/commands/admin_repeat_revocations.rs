@@ -17,7 +17,8 @@ use crate::options::RepeatRevocationsOptions;
 use crate::output;
 use crate::storage;
 
-/// Reads the audit log from standard input to its end, and then repeats. What is already in effect is skipped.
+/// Reads the audit log from standard input to its end, then repeats its removals. Those already in effect are
+/// skipped.
 pub(crate) async fn run(options: RepeatRevocationsOptions) -> Result<(), Failure> {
     let RepeatRevocationsOptions { since, storage } = options;
     if io::stdin().is_terminal() {
@@ -38,7 +39,7 @@ pub(crate) async fn run(options: RepeatRevocationsOptions) -> Result<(), Failure
     if let Err(error) = left.of_users(&composition, &to_repeat.manual).await {
         summary.failed("Whose passwords and sessions are left is not known", &error);
     }
-    // Whoever is named there is here.
+    // Only users of this database are listed as left, so the log is of this database.
     let mut is_log_known = !left.is_nothing();
     for organization in composition.accounts().organizations().await? {
         is_log_known |= log.organizations.contains(&organization.id);
@@ -59,7 +60,7 @@ pub(crate) async fn run(options: RepeatRevocationsOptions) -> Result<(), Failure
     if !is_log_known && !summary.has_failed {
         return Err(Failure::AuditLogUnrelated);
     }
-    // What was so already may be so since this command was interrupted while it waited.
+    // Also if nothing had to be repeated: an earlier run may have been interrupted while it waited.
     composition.members().gone_everywhere().await;
     for line in summary.lines().chain(left.lines()) {
         output::report(&line);

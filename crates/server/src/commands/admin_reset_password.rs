@@ -1,4 +1,4 @@
-//! `keyward admin reset-password`: for who forgot theirs, or whose is known to others.
+//! `keyward admin reset-password`: for users whose password was forgotten or leaked.
 
 use keyward_domain::sign_in::accounts::ResetPasswordError;
 

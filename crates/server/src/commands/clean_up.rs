@@ -30,7 +30,7 @@ pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
     for kind in RetentionClass::ALL {
         let mut purge = Purge::of(*kind, &mut run);
         let outcome = purge_all(&mut purge).await;
-        // Also if it failed later: what is removed stays removed.
+        // Also if a later step failed, because removed records stay removed.
         if purge.removed() > 0 {
             has_removed_any = true;
             output::report(&sentence(*kind, purge.removed()));

@@ -1,4 +1,4 @@
-//! Why a command did not do what it was asked.
+//! Why a command failed.
 
 use std::error::Error;
 use std::io;
@@ -31,8 +31,8 @@ use crate::storage::OpenError;
 use crate::traces::TracesError;
 use crate::watched_file::FileError;
 
-/// One sentence for the user of the command; see [`keyward_domain::failure_sentence`]. Nothing was changed
-/// unless it says so.
+/// One sentence for the user of the command; see [`keyward_domain::failure_sentence`]. Unless it says
+/// otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]
@@ -196,7 +196,7 @@ pub(crate) enum Failure {
          URL of the role that owns them)"
     )]
     ImportNotAllowed(#[source] Box<dyn Error + Send + Sync>),
-    /// Cannot happen: what is too short is refused when the options are read.
+    /// Cannot happen: too short periods are refused when the options are read.
     #[error(transparent)]
     RetentionPeriod(#[from] InvalidRetentionPeriod),
     /// With what to do about it.
@@ -252,7 +252,7 @@ impl Failure {
     }
 }
 
-/// What to do about a database that failed in the middle of a command, unless the error says it.
+/// The advice about a database that failed in the middle of a command, unless the error contains it.
 fn storage_advice(error: &StorageError) -> Option<&'static str> {
     if matches!(error, StorageError::OutcomeUnknown(_)) {
         return Some("repeat the command, which does no harm if the change was made");

@@ -37,7 +37,7 @@ fn ask(address: SocketAddr) -> io::Result<String> {
     let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
     stream.set_read_timeout(Some(TIMEOUT))?;
     stream.set_write_timeout(Some(TIMEOUT))?;
-    // In one piece, since what answers a part of it may close the connection on the rest.
+    // In one piece, because a server that answers a part may close the connection before the rest.
     let request = format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;
     let mut status = [0; "HTTP/1.1 200 ".len()];

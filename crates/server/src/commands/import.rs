@@ -11,8 +11,8 @@ use crate::output;
 use crate::password_hasher::is_affordable;
 use crate::storage;
 
-/// Reads it from standard input. Nobody may serve a data directory meanwhile: what a server was asked while
-/// the database was empty must not mix with what comes.
+/// Reads an export from standard input. No server may use the data directory meanwhile: changes made while
+/// the database was empty must not mix with the imported ones.
 pub(crate) async fn run(options: StorageOptions) -> Result<(), Failure> {
     if io::stdin().is_terminal() {
         return Err(Failure::ImportFromTerminal);

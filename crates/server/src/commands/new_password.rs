@@ -1,4 +1,4 @@
-//! The password that an administrator gives somebody.
+//! The password that an administrator sets for a user.
 
 use std::io::{self, IsTerminal};
 
@@ -13,7 +13,7 @@ use crate::output;
 use crate::secret::Secret;
 use crate::standard_input::{self, StandardInputError};
 
-/// A password that follows the rules, and the line to print if nobody knows it yet.
+/// A password that follows the rules, and the line to print if it was generated.
 pub(crate) struct NewPassword {
     pub(crate) password: Password,
     pub(crate) generated: Option<GeneratedPassword>,
@@ -26,8 +26,8 @@ pub(crate) struct GeneratedPassword {
 }
 
 impl NewPassword {
-    /// Reads the password from standard input or makes one, as the options say. `names` are what its user and
-    /// their organization are called.
+    /// Reads the password from standard input or makes one, as the options say. `names` are those of its user
+    /// and their organization.
     pub(crate) fn obtain(
         options: &PasswordOptions,
         username: &Username,
@@ -59,8 +59,8 @@ impl NewPassword {
 }
 
 impl NewPassword {
-    /// The failure of the change that gives its account the password. If nobody knows whether it was made, a
-    /// generated password is lost.
+    /// The failure of the change that sets the password. If its outcome is unknown, a generated password is
+    /// lost.
     pub(crate) fn failure(generated: Option<&GeneratedPassword>, error: StorageError) -> Failure {
         match (generated, error) {
             (Some(generated), StorageError::OutcomeUnknown(source)) => Failure::PasswordUnknown {

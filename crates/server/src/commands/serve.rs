@@ -103,7 +103,7 @@ struct Server {
 }
 
 impl Server {
-    /// Whatever can be refused is refused before the database is touched.
+    /// Checks all options before the database is opened.
     async fn prepare(
         options: ServeOptions,
         demo: Option<&Demo>,
@@ -115,7 +115,7 @@ impl Server {
             None => storage::configured(&options.database)?,
         };
         database.limit_connections(options.database_pool_size);
-        // A demo lives in its past: much of it would go at once.
+        // The demo's data is old, so much of it would be purged at once.
         let periods = match demo {
             Some(_) => None,
             None => Some(options.retention.periods()?),
@@ -133,8 +133,8 @@ impl Server {
         let listening = |source| Failure::Listen { address, source };
         let listener = listen(address).map_err(listening)?;
         let listening_on = listener.local_addr().map_err(listening)?;
-        // Only what somebody set: the listening address is not where clients behind a proxy or a forwarded
-        // port are.
+        // Only a configured URL: clients behind a proxy or a forwarded port do not reach the listening
+        // address.
         let base_url = given_url
             .as_ref()
             .map(|url| BaseUrl::new(url.as_str()))
@@ -293,7 +293,7 @@ impl Server {
         ];
         let forms = self.routes.forms();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
-        // Before the writers: what these forms leave is written, too.
+        // Before the writers, so that the records of these forms are written, too.
         forms.finish().await;
         let jobs = jobs.into_iter().flatten().map(RunningJob::finish);
         tokio::join!(join_all(jobs), join_all(writers.map(RunningWriter::finish)));
@@ -343,7 +343,7 @@ async fn print_setup_instructions(
             output::show_on_terminal(&invitation);
             Ok(())
         }
-        // Somebody else was quicker.
+        // The setup was completed meanwhile.
         Err(ReplaceSetupLinkError::AlreadySetUp) => Ok(()),
         Err(ReplaceSetupLinkError::Storage(error)) => Err(error.into()),
     }

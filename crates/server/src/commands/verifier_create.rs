@@ -19,7 +19,7 @@ pub(crate) fn run(options: &CreateVerifierOptions) -> Result<(), Failure> {
         options.name,
         secret.expose()
     ));
-    // First, so that the file names no verifier whose secret nobody has seen.
+    // First, so that the file does not get a verifier whose secret was not shown.
     output::show(&shown).map_err(Failure::SecretNotShown)?;
     output::answer(&verifier_file::line(&options.name, secret.digest()))?;
     Ok(())

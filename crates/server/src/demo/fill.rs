@@ -83,7 +83,7 @@ mod tests {
     use crate::random::OsRandom;
     use crate::storage::{Database, open_to_serve};
 
-    /// What keys of a kind are called, and which are of it.
+    /// The name of a kind of keys, and the condition for it.
     type Kind<'a> = (&'a str, &'a dyn Fn(&HeldKey) -> bool);
 
     /// A filled database.

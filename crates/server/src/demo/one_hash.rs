@@ -1,4 +1,4 @@
-//! One password for all made-up people.
+//! One password for all users of the demo.
 
 use async_trait::async_trait;
 use keyward_domain::sign_in::password::{
@@ -8,8 +8,9 @@ use tokio::sync::OnceCell;
 
 use crate::password_hasher::Argon2idHasher;
 
-/// Hashes the first password and takes every other for the same: a hash is slow on purpose, and there are
-/// many people. Only that password is right, and no other is hashed to find out: there are many guesses, too.
+/// Hashes only the first password and returns its hash for all others, because a hash is slow on purpose and
+/// the demo has many users. Passwords are verified by comparing them with the first, because the demo also
+/// has many wrong guesses.
 pub(super) struct OneHash {
     hasher: Argon2idHasher,
     hashed: OnceCell<(Password, PasswordHash)>,

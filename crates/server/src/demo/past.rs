@@ -17,8 +17,8 @@ use super::scenario::Scenario;
 use crate::composition::Composition;
 use crate::store::Store;
 
-/// Any use case's: nobody tells them apart, and all but storage's would have failed a test of the scenarios
-/// before.
+/// The error of any use case. It needs no variants: only failures of the storage can occur, because a test
+/// runs all scenarios.
 pub(super) type StepError = Box<dyn Error + Send + Sync>;
 
 /// The use cases at a moment of the past.

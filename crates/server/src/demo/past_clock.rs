@@ -4,8 +4,7 @@ use chrono::{DateTime, Utc};
 use keyward_domain::clock::{Clock, whole_milliseconds};
 use parking_lot::Mutex;
 
-/// Shows the moment that it was moved to last, so that what was made then has its times and identifiers from
-/// then.
+/// A clock that is set to a time in the past, so that records get their timestamps and identifiers from then.
 pub(super) struct PastClock(Mutex<DateTime<Utc>>);
 
 impl PastClock {

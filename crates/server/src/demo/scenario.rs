@@ -1,4 +1,4 @@
-//! What happened in a made-up organization: a table, which
+//! The history of a made-up organization: a table, which
 //! [`ScenarioRunner`](super::scenario_runner::ScenarioRunner) plays.
 
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 /// The organization that the demo is about.
 const FIRST_ORGANIZATION: &str = include_str!("scenario/first_organization.json");
-/// A small one of some of the same people; the first one's owner is a plain member of it.
+/// A small organization of some of the same people; the owner of the first is a plain member of it.
 const SECOND_ORGANIZATION: &str = include_str!("scenario/second_organization.json");
 
 #[derive(Deserialize)]
@@ -17,7 +17,7 @@ pub(super) struct Scenario {
     /// The organization's name.
     pub(super) name: String,
     pub(super) founded: PastMoment,
-    /// Its first owner, who acts where a step names nobody.
+    /// Its first owner, who is the actor of steps without a name.
     pub(super) owner: Person,
     /// In the order of their moments.
     pub(super) steps: Vec<(PastMoment, ScenarioStep)>,
@@ -38,15 +38,15 @@ pub(super) struct Person {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) enum ScenarioStep {
-    /// Somebody new accepts an invitation.
+    /// A new user accepts an invitation.
     Joins(Person),
-    /// Somebody with an account accepts an invitation.
+    /// An existing user accepts an invitation.
     ExistingUserJoins(String),
     Leaves(String),
     IsRemoved(String),
     BecomesOwner(String),
     BecomesMember(String),
-    /// The membership is to end so many days later.
+    /// The membership's end is planned for this many days later.
     MembershipExpires {
         username: String,
         after: u16,
@@ -69,7 +69,7 @@ pub(super) enum ScenarioStep {
         description: String,
         #[serde(default = "yes")]
         can_manage_keys: bool,
-        /// So many days later.
+        /// This many days later.
         #[serde(default)]
         expires_after: Option<u16>,
     },
@@ -84,18 +84,17 @@ pub(super) enum ScenarioStep {
         name: String,
         description: String,
     },
-    /// The key expires so many days from now.
+    /// The key expires this many days from now.
     ChangesExpiry {
         by: String,
         name: String,
         expires_after: u16,
     },
-    /// The key ends with it; its name goes over to its successor.
+    /// The key ends; its successor has its name.
     RotatesKey {
         by: String,
         name: String,
     },
-    /// Whatever has expired by now is recorded.
     PlannedEndsAreRecorded,
     RevokesKey {
         by: String,
@@ -149,7 +148,7 @@ pub(super) fn numbered(name: &str, number: u32) -> String {
     format!("{name} {number:02}")
 }
 
-/// `311 09:20`: so many days before today, at this time of day in UTC.
+/// `311 09:20`: this many days before today, at this time of day in UTC.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct PastMoment {

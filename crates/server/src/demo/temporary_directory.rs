@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use keyward_domain::random::Random;
 use tracing::warn;
 
-/// A new directory that nobody else may look into, removed with this value.
+/// A new directory that other users cannot read, removed with this value.
 pub(super) struct TemporaryDirectory(PathBuf);
 
 impl TemporaryDirectory {
-    /// In the system's place for such, under a name that nobody can have taken before.
+    /// Creates it in the system's temporary directory, under a random name that others cannot have taken
+    /// before.
     pub(super) fn create(random: &dyn Random) -> io::Result<Self> {
         let mut number = [0; 8];
         random.fill(&mut number);
@@ -33,7 +34,8 @@ impl Drop for TemporaryDirectory {
     }
 }
 
-/// A directory that cannot be removed is only reported: it holds made-up data, and nobody else can read it.
+/// A directory that cannot be removed is only reported: it holds made-up data, and other users cannot read
+/// it.
 pub(super) fn remove(directory: &Path) {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

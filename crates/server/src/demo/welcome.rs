@@ -1,4 +1,4 @@
-//! What a demo prints.
+//! The output of a demo.
 
 use keyward_domain::public_url::PublicUrl;
 use keyward_http_api::paths;

@@ -83,7 +83,7 @@ impl<'writer> FormatFields<'writer> for JsonMembers {
     }
 }
 
-/// A part of a line. A [`Writer`] takes it at once: it would look for room again with each character.
+/// A part of a line, passed to a [`Writer`] as a whole, because that checks its capacity at each call.
 struct Json(String);
 
 impl Json {
@@ -145,8 +145,8 @@ impl Json {
 }
 
 /// Whether a character controls how text is shown: some terminals obey C1 controls, some programs end a line
-/// at U+0085 or U+2028, and bidirectional controls reorder what is around them. JSON would allow all of these
-/// in a string.
+/// at U+0085 or U+2028, and bidirectional controls reorder the text around them. JSON allows all of these in
+/// a string.
 fn is_control(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -3,7 +3,7 @@
 //!
 //! tracing-appender's non-blocking writer was considered. It counts the lines that found its queue full, but
 //! not those that a full disk refused; it bounds lines, not bytes; and its guard prints to standard output
-//! while the writer is stalled, which panics where nobody reads that.
+//! while the writer is stalled, which panics if that is closed.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
@@ -52,13 +52,13 @@ struct State {
     is_writing: bool,
     /// The loop waits for a line, and has to be woken.
     is_idle: bool,
-    /// Somebody waits for the last lines, which are not to be collected then.
+    /// A caller waits for the last lines, so that they are written at once.
     is_flushing: bool,
     /// The latest attempt to write failed.
     is_failing: bool,
 }
 
-/// What the loop does next.
+/// The next step of the loop.
 enum Task {
     Write(Batch),
     Report(u64),
@@ -104,8 +104,8 @@ impl LineQueue {
         state.is_flushing = false;
     }
 
-    /// Writes whatever comes, until `is_over`. Dropped lines are reported as soon as there is room: `report`
-    /// is told their number, and passes a line to [`set_report`](Self::set_report).
+    /// Writes lines as they come, until `is_over`. Dropped lines are reported as soon as there is room:
+    /// `report` gets their number, and passes a line to [`set_report`](Self::set_report).
     pub(super) fn write_lines(&self, out: impl Write, report: impl Fn(u64), is_over: impl Fn() -> bool) {
         let mut output = Output {
             out,

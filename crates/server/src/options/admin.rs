@@ -48,14 +48,13 @@ pub(crate) enum AdminCommand {
     /// with --follow or --after, it also has its position and its organization. Lines contain names and whole
     /// IP addresses.
     AuditLog(AuditLogOptions),
-    /// Repeat what took access away, after the database was restored from a backup
+    /// Repeat removals of access, after the database was restored from a backup
     ///
-    /// Reads the audit log from standard input, as `admin audit-log` prints it, also with --follow, in any
-    /// order. Then revokes keys and invitations, ends memberships, makes owners members, archives projects
-    /// and removes members from them, as far as that was done according to the log and was not undone. What
-    /// is already in effect is skipped, so the command can be repeated. It prints how many events it considered,
-    /// how much it repeated and what people have to repeat, and exits with 1 if anything is left. A line that
-    /// is no event is an error, and nothing is changed.
+    /// Reads the audit log from standard input, as `admin audit-log` prints it, also with --follow, in any order. Then
+    /// revokes keys and invitations, ends memberships, makes owners members, archives projects and removes members from
+    /// them, as far as the log shows that this was done and not undone. Changes already in effect are skipped, so the
+    /// command can be repeated. It prints how many events it considered, how much it repeated and what people have to
+    /// repeat, and exits with 1 if anything is left. A line that is no event is an error, and nothing is changed.
     RepeatRevocations(RepeatRevocationsOptions),
 }
 

@@ -16,10 +16,10 @@ use crate::program;
 
 const PREFIX: &str = "KEYWARD_";
 
-/// What Kubernetes sets in every container beside a service named `keyward`.
+/// The variables that Kubernetes sets in every container beside a service named `keyward`.
 const KUBERNETES_VARIABLES: [&str; 2] = ["KEYWARD_PORT", "KEYWARD_SERVICE_"];
 
-/// What the examples call a client's key and the server that it asks.
+/// The variables for a client's key and its server in the examples.
 const CLIENT_VARIABLES: [&str; 2] = ["KEYWARD_API_KEY", "KEYWARD_URL"];
 
 /// Unties every argument from its variable if that is empty, and keeps the values of variables out of the

@@ -56,7 +56,7 @@ impl RetentionOptions {
     /// For how long everything is kept.
     ///
     /// # Errors
-    /// None: what is too short was refused when the options were read.
+    /// None: too short periods were refused when the options were read.
     pub(crate) fn periods(&self) -> Result<RetentionPeriods, InvalidRetentionPeriod> {
         let periods = RetentionPeriods::default()
             .with_dead_keys(TimeDelta::days(self.keep_revoked_keys))?

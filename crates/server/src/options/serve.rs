@@ -81,7 +81,7 @@ pub(crate) struct ServeOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerOptions {
-    /// The address and port to listen on; port 0 takes a free one
+    /// The address and port to listen on; port 0 chooses a free one
     #[arg(
         long,
         env = "KEYWARD_LISTEN",
@@ -115,7 +115,7 @@ pub(crate) struct ServerOptions {
 /// Which server to ask.
 #[derive(Debug, Args)]
 pub(crate) struct HealthcheckOptions {
-    /// The address and port on which the server was told to listen
+    /// The address and port on which the server listens
     #[arg(
         long,
         env = "KEYWARD_LISTEN",
@@ -195,7 +195,7 @@ pub(crate) struct ProxyOptions {
     pub(crate) forwarded_header: HeaderOfProxies,
 }
 
-/// A header in which proxies tell the client's address.
+/// A header in which proxies report the client's address.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum HeaderOfProxies {
     /// X-Forwarded-For, which nearly every proxy sets

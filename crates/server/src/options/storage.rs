@@ -7,7 +7,6 @@ use clap::Args;
 use crate::logging::{LogFilter, LogFormat};
 use crate::secret::Secret;
 
-/// Where the data is, and what is logged on the way.
 #[derive(Debug, Args)]
 pub(crate) struct StorageOptions {
     #[command(flatten)]
@@ -16,7 +15,6 @@ pub(crate) struct StorageOptions {
     pub(crate) logging: LoggingOptions,
 }
 
-/// Where the database is.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Database")]
 pub(crate) struct DatabaseOptions {
@@ -42,7 +40,6 @@ pub(crate) struct DatabaseOptions {
     pub(crate) data_directory: Option<PathBuf>,
 }
 
-/// What is logged, and how.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Log (on standard error)")]
 pub(crate) struct LoggingOptions {

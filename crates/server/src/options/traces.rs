@@ -42,7 +42,7 @@ pub(crate) struct TraceOptions {
 }
 
 impl TraceOptions {
-    /// What is wanted, if anything is.
+    /// `None` if traces are off.
     pub(crate) fn settings(&self) -> Option<TraceSettings<'_>> {
         Some(TraceSettings {
             endpoint: self.otlp_endpoint.as_deref()?,

@@ -16,8 +16,8 @@ pub(super) const SALT_BYTES: usize = 16;
 pub(super) const DUMMY_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
-/// What one hash works in. It is used again for the next, because the allocator gives memory of this size
-/// back late, or never: what 10 threads had allocated, 10 hashes at once would seem to take.
+/// The memory of one hash. It is reused for the next one, because the allocator returns memory of this size
+/// late or never: after hashes on 10 threads, the process would hold the memory of 10 hashes.
 pub(super) type WorkingMemory = Vec<Block>;
 
 /// A new hash in PHC string format.
@@ -34,8 +34,8 @@ pub(super) fn hash(password: &[u8], salt: [u8; SALT_BYTES], memory: &mut Working
     Ok(hash.to_string())
 }
 
-/// Whether checking a password against this hash costs no more than against one of ours. What is no hash at
-/// all costs nothing: no password matches it.
+/// Whether verifying a password against this hash costs at most as much as against one of ours. A text that
+/// is no hash costs nothing, because no password matches it.
 pub(crate) fn is_affordable(phc_string: &str) -> bool {
     let Ok(hash) = PasswordHash::new(phc_string) else {
         return true;
@@ -63,8 +63,8 @@ pub(super) fn verify(password: &[u8], phc_string: &str, memory: &mut WorkingMemo
     Ok(output(password, &salt, &parameters, memory)? == expected)
 }
 
-/// Somebody who can write a hash into the database, or into an export, must not choose the cost of checking a
-/// password: neither more memory than a hash of ours takes, nor more work.
+/// A hash in the database or in an export may be forged. It must not make the verification of a password take
+/// more memory or work than one of our hashes.
 fn refuse_excessive(parameters: &Params) -> Result<()> {
     let work = u64::from(parameters.m_cost()) * u64::from(parameters.t_cost());
     if parameters.m_cost() > MEMORY {

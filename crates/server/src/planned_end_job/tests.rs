@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use super::*;
 use crate::composition::sources_of_this_machine;
 
-/// A store in which so many ends of keys are due.
+/// A store in which this many ends of keys are due.
 #[derive(Default)]
 struct DueEnds {
     due: AtomicU32,
@@ -24,7 +24,7 @@ struct DueEnds {
     /// Whether the next attempt panics.
     panics: AtomicBool,
     attempts: AtomicU32,
-    /// So many ends of memberships are due, and recording more of them at once than this fails.
+    /// This many ends of memberships are due, and recording more of them at once fails.
     due_memberships: AtomicU32,
     manageable_memberships: AtomicU32,
     /// Rotated keys whose successors were used.

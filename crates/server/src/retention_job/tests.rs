@@ -18,7 +18,7 @@ use crate::logging::tests::Lines;
 use crate::purge::MAX_SMALL_BATCHES;
 use crate::random::OsRandom;
 
-/// A database in which so many things are over.
+/// A database with this many expired records.
 #[derive(Default)]
 struct Cellar(Mutex<Contents>);
 

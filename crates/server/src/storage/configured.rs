@@ -30,7 +30,7 @@ pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, OpenErro
     let database = read(options)?;
     let option = match (database.data_directory(), &options.url) {
         (Some(directory), _) => Some(program::data_directory_option(&directory)),
-        // Whoever gives a URL with a password is refused above.
+        // `read` refuses a URL with a password.
         (None, Some(url)) => Some(program::database_url_option(url.expose())),
         (None, None) => None,
     };
@@ -101,7 +101,7 @@ impl Database {
         }
     }
 
-    /// What people call it, without a user or a password.
+    /// A description for messages, without a user or a password.
     pub(crate) fn description(&self) -> String {
         match self {
             Self::Sqlite(config) => {

@@ -155,8 +155,8 @@ impl Opened {
     }
 }
 
-/// The two URLs may come from different places, such as a flag and a variable. What the owner then did to
-/// another database could not be undone.
+/// The two URLs may come from different places, such as a flag and a variable. A migration of another
+/// database could not be undone.
 async fn refuse_other_database(store: &PostgresStore, owner: &PostgresStore) -> Result<(), OpenError> {
     let identity = async |store: &PostgresStore| {
         once_it_answers(Some(CONNECT_TIMEOUT), async || store.identity().await).await

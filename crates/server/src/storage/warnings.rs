@@ -1,4 +1,4 @@
-//! What the server warns of about its PostgreSQL database when it starts.
+//! Warnings about the PostgreSQL database at the start of the server.
 
 use keyward_domain::failure_sentence::sentence;
 use keyward_persistence::postgres::PostgresStore;

@@ -145,8 +145,7 @@ impl Collector {
             let retry_after = answer.headers().get(header::RETRY_AFTER).and_then(seconds);
             return Err(SendError::Refused { status, retry_after });
         }
-        // It accepted the batch, whatever else it says, and also if the rest of its answer is too long or
-        // lost.
+        // The status says that it accepted the batch, even if the rest of its answer is too long or lost.
         let body = Limited::new(answer.into_body(), LONGEST_ANSWER).collect().await;
         let body = body.map(|body| body.to_bytes()).unwrap_or_default();
         let answer = ExportTraceServiceResponse::decode(body).unwrap_or_default();

@@ -62,7 +62,7 @@ pub(crate) struct RunningExporter {
 }
 
 impl RunningExporter {
-    /// Sends what is left, as long as that does not take long.
+    /// Sends the remaining spans, within a time limit.
     pub(crate) async fn finish(self) {
         self.job.finish().await;
     }

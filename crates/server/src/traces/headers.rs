@@ -11,7 +11,7 @@ use poem::http::{HeaderMap, HeaderName, HeaderValue, header};
 /// The variables of OpenTelemetry, the one that counts first.
 const VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
 
-/// What belongs to the connection, or says what is sent.
+/// Headers of the connection or of the message's framing, which the client sets itself.
 const OURS: [HeaderName; 6] = [
     header::HOST,
     header::CONTENT_TYPE,
@@ -21,12 +21,12 @@ const OURS: [HeaderName; 6] = [
     header::CONNECTION,
 ];
 
-/// Why there are none. None of it repeats what may be a secret.
+/// Why the headers cannot be used. No message repeats a value, which may be a secret.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HeadersError {
     #[error("cannot read {file}, which --otlp-headers-file names", file = .file.display())]
     File { file: PathBuf, source: io::Error },
-    #[error("{0} is not valid UTF-8: percent-encode what is not ASCII in the values of headers")]
+    #[error("{0} is not valid UTF-8: percent-encode non-ASCII characters in the values of headers")]
     NotText(&'static str),
     #[error("header {number} in {place} is invalid: expected {form}")]
     Invalid {
@@ -141,7 +141,7 @@ mod tests {
         let refusal = configured(None, variable).unwrap_err().to_string();
         assert_eq!(
             refusal,
-            "OTEL_EXPORTER_OTLP_TRACES_HEADERS is not valid UTF-8: percent-encode what is not ASCII in the values of headers"
+            "OTEL_EXPORTER_OTLP_TRACES_HEADERS is not valid UTF-8: percent-encode non-ASCII characters in the values of headers"
         );
     }
 

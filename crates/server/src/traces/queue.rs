@@ -22,12 +22,12 @@ pub(super) const BATCH: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct SpanQueue {
     spans: Mutex<Vec<SpanData>>,
-    /// Notified when a whole batch is there.
+    /// Notified when a whole batch waits.
     has_batch: Notify,
     counts: Arc<SpanCounts>,
 }
 
-/// What became of sampled spans.
+/// Counts of exported and dropped spans.
 #[derive(Debug, Default)]
 pub(crate) struct SpanCounts {
     /// How many the collector accepted.
@@ -58,7 +58,7 @@ impl SpanQueue {
         }
     }
 
-    /// Waits until a whole batch is there.
+    /// Waits for a whole batch.
     pub(super) async fn batch(&self) {
         self.has_batch.notified().await;
     }

@@ -17,14 +17,14 @@ use crate::request_metrics::known_operation;
 /// The methods that are reported by their names; a client can make up others.
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
 
-/// Begins the trace of each request. It is the one that a trusted proxy names. What anybody else names is
-/// only linked to: clients choose neither ids nor what is sampled.
+/// Begins the trace of each request, or continues the one that a trusted proxy names. A trace that any other
+/// client names is only linked, because clients must choose neither ids nor sampling.
 pub(super) fn tracer(is_https: bool) -> Tracer {
     let scheme = if is_https { "https" } else { "http" };
     Arc::new(move |received, span| {
         if let Some(named) = received.parent.and_then(context_of) {
             if received.is_from_proxy {
-                // It fails if there is nobody to trace, or once the span was begun.
+                // It fails if the span is disabled or was already started.
                 let _ = span.set_parent(Context::new().with_remote_span_context(named));
             } else {
                 span.add_link(named);
@@ -79,7 +79,7 @@ fn complete(exchanged: &Exchanged<'_>, routes: &HashMap<String, String>) {
     } else if is_error(status) {
         span.set_attribute(KeyValue::new("error.type", status.as_str().to_owned()));
     }
-    // What a client did wrong is no error of the server.
+    // A client's error is no error of the server.
     if status.is_server_error() {
         span.set_status(Status::error(""));
     }

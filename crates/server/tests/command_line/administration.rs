@@ -1,4 +1,4 @@
-//! What administrators do on a database.
+//! Administrative commands on a database.
 
 use std::fs::OpenOptions;
 use std::process::Command;
@@ -197,7 +197,7 @@ async fn created_user_can_sign_in() {
 
 /// The session ends within its COMMIT, as when the server or the network fails then.
 #[tokio::test]
-async fn unconfirmed_change_says_how_to_go_on() {
+async fn unconfirmed_change_says_how_to_continue() {
     let database = set_up().await;
     let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
         .await

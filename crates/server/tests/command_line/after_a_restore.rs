@@ -1,4 +1,4 @@
-//! A backup is restored, and what took access away after it is repeated from the audit log.
+//! A backup is restored, and later removals of access are repeated from the audit log.
 
 mod by_hand;
 mod full_disk;
@@ -20,7 +20,7 @@ fn repeat(place: &Place, log: &str) -> Answer {
     place.keyward(&["admin", "repeat-revocations"]).input(log).run()
 }
 
-/// What the command reports first, of a log all of which it considers.
+/// The first line of the command's report, if it considers all events of the log.
 fn considered(log: &str) -> String {
     let events = log.lines().count();
     format!("Events considered: {events} of {events}\n")
@@ -34,7 +34,7 @@ fn status(server: &Server, bearer: &str) -> u16 {
     server.ask("GET", "/api/v1/user", &[bearer], "").status
 }
 
-/// What the command line did in the organization, oldest first.
+/// The actions of the command line in the organization, oldest first.
 fn acts(place: &Place) -> Vec<String> {
     let log = place.keyward(&["admin", "audit-log", "--organization=acme-sons"]);
     let log = log.run().success();

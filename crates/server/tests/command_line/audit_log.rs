@@ -11,7 +11,7 @@ use crate::place::{Place, pipe};
 use crate::retention::sql;
 use crate::setup::PASSWORD;
 
-/// What is printed, but for the events that tell of printing.
+/// The printed events without those of exports.
 fn printed(place: &Place, options: &[&str]) -> Vec<Value> {
     let mut events = printed_with_exports(place, options);
     events.retain(|event| event["action"] != "audit_log.export");
@@ -54,7 +54,7 @@ async fn installation_events_are_printed_newest_first() {
         let signed_in = sign_in(&server, "ada", PASSWORD);
         sign_in(&server, "ada", "a wrong password");
         send(&server, "/sign-out", cookie(&signed_in), "");
-        // What was refused is written beside the answer, and at the latest when the server ends.
+        // Refusals are recorded after the answer, and at the latest when the server ends.
         server.signal(Signal::TERM);
         server.ended();
         let reset = ["admin", "reset-password", "--username=ada", "--generate-password"];

@@ -137,7 +137,7 @@ fn log_format_can_be_text() {
 }
 
 #[test]
-fn invalid_rate_limits_are_refused_with_what_is_wrong() {
+fn invalid_rate_limits_are_refused_with_a_reason() {
     for (value, wrong) in [
         ("600", "expected REQUESTS/WINDOW with a window in seconds"),
         ("600/1d", "expected REQUESTS/WINDOW with a window in seconds"),

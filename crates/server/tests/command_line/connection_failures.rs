@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use keyward_test_database::TestDatabase;
 
 use crate::keyward::Keyward;
-use crate::needing_a_database::{NEEDING_A_DATABASE, NOBODY, contents};
+use crate::needing_a_database::{NEEDING_A_DATABASE, UNREACHABLE, contents};
 
 const GAVE_UP: &str = "gave up after 5 seconds: the database cannot be reached (check that it runs, and the \
                        host and port in the database URL): ";
@@ -32,12 +32,12 @@ fn unreachable_database_fails_with_hint() {
         for (command, url, reason) in [
             (
                 serve,
-                NOBODY,
+                UNREACHABLE,
                 "127.0.0.1:1: error connecting to server: Connection refused (os error 111)",
             ),
             (
                 &["migrate"],
-                NOBODY,
+                UNREACHABLE,
                 "127.0.0.1:1: error connecting to server: Connection refused (os error 111)",
             ),
             (&["migrate"], nowhere, "no-such-host.invalid:5432: "),
@@ -171,7 +171,7 @@ fn required_tls_on_a_server_without_it_fails_immediately() {
 
 #[test]
 fn unreadable_root_certificates_are_named() {
-    let url = format!("{NOBODY}?sslmode=verify-full&sslrootcert=/nowhere/root.pem");
+    let url = format!("{UNREACHABLE}?sslmode=verify-full&sslrootcert=/nowhere/root.pem");
     assert_eq!(
         Keyward::new(&["migrate"]).database(&url).run().refusal(),
         "TLS to the database is not possible: sslrootcert /nowhere/root.pem: No such file or directory (os error 2)"

@@ -1,4 +1,4 @@
-//! A server whose database file is damaged: what can be read is answered, and it says what to do.
+//! A server whose database file is damaged: it answers from the readable parts, and says what to do.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -33,7 +33,7 @@ fn damage(file: &Path, table: &str) {
          (SELECT name, rootpage FROM sqlite_schema UNION ALL SELECT 'sqlite_schema', 1) WHERE name = '{table}'"
     );
     let page: Place = diesel::sql_query(query).get_result(&mut database).unwrap();
-    // A commit of another process: what the server has read counts no longer.
+    // A commit of another process, so that the server reads its pages again.
     database
         .batch_execute(
             "PRAGMA busy_timeout = 30000; PRAGMA user_version = 7; PRAGMA wal_checkpoint(TRUNCATE)",

@@ -17,7 +17,7 @@ use crate::server::{NEXT_SIGNAL_COUNTS, Server};
 const KEYS: &str = "/organizations/acme-robotics/settings/api-keys?status=all";
 const PEOPLE: [&str; 5] = ["ada", "grace", "omar", "maximiliane", "quentin"];
 
-/// What the system calls its temporary directory, for one test alone.
+/// A system's temporary directory, for one test alone.
 struct TemporaryDirectory(TempDir);
 
 impl TemporaryDirectory {
@@ -43,7 +43,7 @@ impl TemporaryDirectory {
     }
 }
 
-/// A demo that runs, and what it printed.
+/// A running demo, and its output.
 struct Demo {
     server: Server,
     printed: String,

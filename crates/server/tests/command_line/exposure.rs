@@ -1,4 +1,4 @@
-//! What a server warns of when it starts, because others may see or change what they should not.
+//! Warnings at the start of a server whose data is accessible to others.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -37,7 +37,7 @@ fn publicly_readable_data_directory_and_database_are_warned_of() {
     assert_eq!(warnings(local()), [""; 0], "as it is made, it is closed");
     let file = directory.path().join("keyward.db");
     allow(&file, 0o644);
-    assert_eq!(warnings(local()), [""; 0], "nobody gets to the file");
+    assert_eq!(warnings(local()), [""; 0], "other users cannot reach the file");
 
     allow(directory.path(), 0o755);
     let found = warnings(local());

@@ -17,7 +17,7 @@ use crate::server::TIMEOUT;
 use crate::setup::{PASSWORD, bootstrap};
 use crate::two_roles::run;
 
-/// A `keyward admin audit-log --follow` that runs, and what it prints.
+/// A running `keyward admin audit-log --follow`, and its output.
 struct Following {
     process: Child,
     lines: Receiver<String>,
@@ -35,7 +35,7 @@ impl Following {
         following
     }
 
-    /// Likewise, and nobody reads what it prints.
+    /// The same, with a reader that does not read.
     fn start_unread(place: &Place, options: &[&str]) -> (Self, ChildStdout) {
         Self::of_unread(place.keyward(&[&["admin", "audit-log", "--follow"], options].concat()))
     }
@@ -80,7 +80,7 @@ impl Following {
         kill_process(Pid::from_child(&self.process), signal).unwrap();
     }
 
-    /// How it ended without being asked to, and what it said last.
+    /// Its exit status and last line, if it ended by itself.
     fn ended_by_itself(mut self) -> (Option<i32>, String) {
         let mut last = String::new();
         loop {
@@ -92,7 +92,7 @@ impl Following {
         }
     }
 
-    /// How it ended, and what it complained of.
+    /// Its exit status and messages.
     fn ended(mut self) -> (Option<i32>, Vec<String>) {
         let complaints = self.complaints.iter().collect();
         (self.process.wait().unwrap().code(), complaints)

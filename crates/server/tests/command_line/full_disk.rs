@@ -13,10 +13,10 @@ use crate::server::Server;
 use crate::setup::PASSWORD;
 use crate::small_disk::{fill, on_a_small_disk};
 
-/// What `/readyz` says of it.
+/// The `detail` of `/readyz`.
 const DISK_FULL: &str = "The disk of the database is full. Keys are verified, and can be revoked while its reserve lasts; other changes wait.";
 
-/// What is kept for revoking.
+/// The reserve for revocations.
 const RESERVE: u64 = 16 * 1024 * 1024;
 
 struct Key {
@@ -83,12 +83,12 @@ fn full_disk_refuses_new_keys_but_accepts_revocations() {
             let [by_api, by_console, by_command, after_restart, stays] = &keys;
             until(&server, 200);
 
-            // Whatever is set free, others take at once.
+            // Other programs take free space at once.
             let ballast = disk.join("ballast");
             let fill = || fill(&ballast);
             fill();
             until_detail(&server, DISK_FULL);
-            // What SQLite allocated before may have room for some.
+            // Pages that SQLite allocated before may have room for some.
             assert!((0..90).any(|_| stays.make_child(&server) == 503));
             server.event("changes fail");
             server.event("storage unavailable");

@@ -1,4 +1,4 @@
-//! What `keyward help` tells, for every command that it names.
+//! The help of every command.
 
 use crate::keyward::Keyward;
 use crate::needing_a_database::NEEDING_A_DATABASE;
@@ -45,9 +45,9 @@ fn help_describes_every_command_and_option() {
             .skip_while(|line| !line.ends_with("ptions:"))
             .peekable();
         while let Some(line) = lines.next() {
-            // An option, in one line with what it is, or above it.
+            // An option, with its description in the same line or below.
             let option = line.trim_start().strip_prefix('-');
-            // What begins with a lone hyphen is a possible value.
+            // A line with a lone hyphen is a possible value.
             if let Some(option) = option.filter(|option| !option.starts_with(' ')) {
                 let explained =
                     option.contains("  ") || lines.peek().is_some_and(|next| !next.trim().is_empty());

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A command line with nothing but what the test gives it.
+/// A command line in an environment that only the test determines.
 pub(crate) struct Keyward {
     command: Command,
     input: Vec<u8>,
@@ -21,7 +21,7 @@ pub(crate) struct Answer {
 }
 
 impl Keyward {
-    /// `keyward` with these arguments, and none of the variables of whoever runs the tests.
+    /// `keyward` with these arguments, and no variables of the test process.
     pub(crate) fn new(arguments: &[&str]) -> Self {
         Self::copied_to(env!("CARGO_BIN_EXE_keyward"), arguments)
     }
@@ -69,7 +69,7 @@ impl Keyward {
         Self { command, ..self }
     }
 
-    /// As somebody else, which only root can do.
+    /// Runs it as another user, which only root can do.
     pub(crate) fn user(mut self, id: u32) -> Self {
         self.command.uid(id).gid(id);
         self
@@ -107,7 +107,7 @@ impl Keyward {
 }
 
 impl Answer {
-    /// What it printed, if it did what it was asked.
+    /// Its standard output; fails unless it succeeded.
     #[track_caller]
     pub(crate) fn success(self) -> String {
         assert_eq!(self.code, Some(0), "{}", self.errors);

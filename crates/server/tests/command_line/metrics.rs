@@ -1,4 +1,4 @@
-//! What Prometheus is told, and by which listener.
+//! The metrics, and the listener that serves them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -234,7 +234,7 @@ async fn exported_metrics_are_documented_and_pass_promtool() {
         &["--limit-per-key=1/1h", "--otlp-endpoint=http://127.0.0.1:9"],
     );
     assert_eq!(measured.get_user(&token).status, 429);
-    // Tasks are told of from their first success on.
+    // A task has metrics from its first success on.
     let text = measured.scrape_until(|text| TASKS.iter().all(|task| has_succeeded(text, task)));
     assert_eq!(exported(&text), named(DOCUMENT));
     promtool(&["check", "metrics"], &text);
@@ -253,7 +253,7 @@ async fn exported_metrics_are_documented_and_pass_promtool() {
 }
 
 #[tokio::test]
-async fn tasks_tell_of_their_successes_and_records() {
+async fn tasks_report_their_successes_and_records() {
     let place = Place::file("metrics-tasks");
     let (measured, token) = Measured::with_traffic(&place, &[]);
     assert_eq!(measured.report_leak(&token).status, 202);
@@ -277,7 +277,7 @@ async fn tasks_tell_of_their_successes_and_records() {
     assert_eq!(measured.get_user(&token).status, 401);
 }
 
-/// A key with which nobody signs.
+/// A key whose private half does not exist.
 const GITHUB_KEYS: &str = r#"{"public_keys": [{"key_identifier": "one", "is_current": true, "key":
     "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEv9N+dLxuiXI2fuSp2KtsIUExhuvg\n5DaltFQYaijfhFynk2NLCruPJ+gDTNF4SPs04/i06MQadeQo3J4eOXzbqg==\n-----END PUBLIC KEY-----\n"
 }]}"#;
@@ -323,7 +323,7 @@ async fn requests_without_a_database_count_as_its_failures() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn database_that_takes_no_changes_is_told_without_requests() {
+async fn database_that_refuses_changes_is_reported_without_requests() {
     let place = Place::server().await;
     let Place::Server(database) = &place else {
         unreachable!("it is on a server")

@@ -9,7 +9,7 @@ use crate::keyward::{Answer, Keyward};
 use crate::needing_a_database::{NEEDING_A_DATABASE, acts_on_what_is_there, files, on_data_directory};
 use crate::server::Server;
 
-/// As somebody types it who is in another directory than the server.
+/// The command as typed in a directory other than the server's.
 fn typed_in(directory: &DataDirectory, arguments: &[&str]) -> Answer {
     let mut command = Keyward::new(arguments).into_command();
     let ended = command.current_dir(directory.path()).output().unwrap();
@@ -38,7 +38,7 @@ fn command_on_existing_data_creates_no_database_and_names_directory() {
             ),
             "{command:?}"
         );
-        // A directory that is there may be somebody's, and is left as it is, too.
+        // An existing directory may be another program's, and is not changed.
         let refused = elsewhere.run(command, "");
         assert!(
             refused.refusal().starts_with("there is no database in "),
@@ -49,7 +49,7 @@ fn command_on_existing_data_creates_no_database_and_names_directory() {
 }
 
 #[test]
-fn setup_link_is_made_for_no_database_that_nobody_named() {
+fn setup_link_command_does_not_create_a_default_database() {
     let elsewhere = DataDirectory::new("unnamed");
     fs::create_dir(elsewhere.path()).unwrap();
     let refused = typed_in(&elsewhere, &["admin", "setup-link"]);
@@ -156,7 +156,7 @@ fn no_database_is_created_while_a_server_misses_its_own() {
     let server = Server::start_in(directory.path());
     let [database, moved] = ["keyward.db", "moved.db"].map(|name| directory.path().join(name));
     fs::rename(&database, &moved).unwrap();
-    // What a clean end would have removed.
+    // A clean end would have removed these files.
     for name in ["keyward.db-wal", "keyward.db-shm"] {
         fs::remove_file(directory.path().join(name)).unwrap();
     }

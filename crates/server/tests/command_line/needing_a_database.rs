@@ -8,7 +8,7 @@ use keyward_test_database::TestDatabase;
 use crate::keyward::Keyward;
 
 /// The URL of a server that does not exist: port 1 is reserved (tcpmux), so nothing listens there.
-pub(crate) const NOBODY: &str = "postgres://keyward:s3cret@127.0.0.1:1/keyward";
+pub(crate) const UNREACHABLE: &str = "postgres://keyward:s3cret@127.0.0.1:1/keyward";
 
 /// All commands that need a database, with sufficient arguments. A test compares the
 /// list with `keyward help`.

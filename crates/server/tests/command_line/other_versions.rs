@@ -108,8 +108,7 @@ async fn only_migrate_and_serve_migrate_an_older_database() {
             }
             if by_migrate {
                 let migrated = newer(&place, &["migrate"]).run();
-                // After the warning that no option has the variable by which the program knows what is to
-                // come.
+                // It follows a warning about the unknown variable with which tests add future migrations.
                 let expected = format!("Migrated the database from {from} to {TO_COME}.");
                 assert_eq!(migrated.errors.lines().last(), Some(&*expected));
                 assert_eq!(migrated.success(), "");

@@ -35,8 +35,8 @@ impl Machine {
             place: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
             has_read_only_root: true,
         };
-        // Nobody may mount anything in a plain container. There only the files that would come and go
-        // elsewhere are seen.
+        // A plain container does not allow mounts. There, the test only watches for temporary files
+        // elsewhere.
         machine.has_read_only_root = machine.run(&["true"], &[], "").code == Some(0);
         machine
     }
@@ -63,8 +63,8 @@ impl Machine {
 #[test]
 fn database_is_created_and_transferred_on_a_read_only_root() {
     let machine = Machine::new();
-    // Where SQLite would put temporary files if nobody told it a place. The moment of its last change tells
-    // whether any were there.
+    // The directory in which SQLite puts temporary files by default. The time of its last change shows
+    // whether there were any.
     let elsewhere = machine.place.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     let directory = File::open(&elsewhere).unwrap();

@@ -51,7 +51,7 @@ async fn server_with_read_only_database_is_unready() {
     let of_database = format!("ALTER DATABASE {}", database.name());
     let read_only = "SET default_transaction_read_only";
     execute(&database, &format!("{of_database} {read_only} = on")).await;
-    // A session stays what it was when it began.
+    // A session keeps the settings of its start.
     database.terminate_connections().await.unwrap();
     until_detail(
         &server,

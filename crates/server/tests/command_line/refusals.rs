@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use crate::keyward::{Answer, Keyward};
-use crate::needing_a_database::NOBODY;
+use crate::needing_a_database::UNREACHABLE;
 
 #[test]
 fn empty_variable_counts_as_unset() {
@@ -30,7 +30,10 @@ fn bootstrap(password: impl Into<Vec<u8>>) -> Answer {
         "--username=ada",
         "--password-stdin",
     ];
-    Keyward::new(&arguments).database(NOBODY).input(password).run()
+    Keyward::new(&arguments)
+        .database(UNREACHABLE)
+        .input(password)
+        .run()
 }
 
 #[test]
@@ -71,7 +74,7 @@ fn weak_password_is_refused_and_not_shown() {
 #[test]
 fn contradictory_limits_are_rejected() {
     let answer = Keyward::new(&["serve", "--listen=127.0.0.1:0", "--max-connections=0"])
-        .database(NOBODY)
+        .database(UNREACHABLE)
         .run();
     assert_eq!(
         answer.refusal_of_options(),
@@ -138,7 +141,7 @@ fn variable_that_is_not_text_is_named() {
         (
             &["migrate"],
             "KEYWARD_DATABASE_URL",
-            "percent-encode what is not ASCII in the URL",
+            "percent-encode non-ASCII characters in the URL",
         ),
     ] {
         let answer = Keyward::new(command)
@@ -162,7 +165,7 @@ fn password_has_exactly_one_source() {
             "--generate-password",
         ],
     ] {
-        let answer = Keyward::new(arguments).database(NOBODY).run();
+        let answer = Keyward::new(arguments).database(UNREACHABLE).run();
         assert_eq!(answer.code, Some(2), "{answer:?}");
     }
 }
@@ -170,7 +173,7 @@ fn password_has_exactly_one_source() {
 #[test]
 fn misspelled_variable_is_warned_of() {
     let answer = Keyward::new(&["migrate"])
-        .variable("KEYWARD_DATABSE_URL", NOBODY)
+        .variable("KEYWARD_DATABSE_URL", UNREACHABLE)
         .variable("KEYWARD_DATA_DIR", "/dev/null")
         .run();
     assert!(answer.refusal().ends_with("/dev/null is not a directory"));

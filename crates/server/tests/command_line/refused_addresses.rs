@@ -34,7 +34,7 @@ async fn busy_port_is_named_and_the_database_unchanged() {
 #[test]
 fn address_of_another_machine_is_named() {
     let directory = DataDirectory::new("foreign-address");
-    // Nobody's: RFC 5737, for documentation.
+    // An address for documentation (RFC 5737), which no machine has.
     let answer = directory.run(&["serve", "--listen=203.0.113.1:8080"], "");
     assert_eq!(
         answer.refusal(),

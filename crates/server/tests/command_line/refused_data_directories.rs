@@ -47,7 +47,7 @@ fn set_mode(path: &Path, mode: u32) {
 fn unwritable_data_directory_fails_every_command() {
     let directory = DataDirectory::new("no-permission");
     fs::create_dir(directory.path()).unwrap();
-    // Nothing is forbidden to root, so the command is run by somebody else; who may not be able to reach the
+    // Permissions do not bind root, so another user runs the command, who may not be able to reach the
     // executable.
     let is_root = fs::metadata(directory.path()).unwrap().uid() == 0;
     let executable = directory.path().join("keyward");

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::data_directory::DataDirectory;
 use crate::keyward::Keyward;
-use crate::needing_a_database::{NEEDING_A_DATABASE, NOBODY};
+use crate::needing_a_database::{NEEDING_A_DATABASE, UNREACHABLE};
 
 #[test]
 fn invalid_postgresql_url_is_rejected_without_showing_it() {
@@ -58,7 +58,7 @@ fn invalid_url_for_migrations_names_its_variable() {
         ("KEYWARD_MIGRATION_DATABASE_URL_FILE", file.to_str().unwrap()),
     ] {
         let answer = Keyward::new(&["migrate"])
-            .database(NOBODY)
+            .database(UNREACHABLE)
             .variable(variable, value)
             .run();
         let refusal = answer.refusal_of_options();
@@ -70,7 +70,7 @@ fn invalid_url_for_migrations_names_its_variable() {
 #[test]
 fn password_in_a_flag_is_rejected_by_every_command() {
     for command in NEEDING_A_DATABASE {
-        let answer = Keyward::new(&[command, &["--database-url", NOBODY]].concat()).run();
+        let answer = Keyward::new(&[command, &["--database-url", UNREACHABLE]].concat()).run();
         assert_eq!(
             answer.refusal_of_options(),
             "--database-url holds a password, which every user of this machine can read: set KEYWARD_DATABASE_URL \
@@ -82,7 +82,7 @@ fn password_in_a_flag_is_rejected_by_every_command() {
 #[test]
 fn database_url_has_one_source_only() {
     let answer = Keyward::new(&["migrate"])
-        .database(NOBODY)
+        .database(UNREACHABLE)
         .variable("KEYWARD_DATABASE_URL_FILE", "/nowhere")
         .run();
     assert_eq!(

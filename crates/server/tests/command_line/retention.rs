@@ -14,7 +14,7 @@ use crate::place::{Place, pipe};
 use crate::server::{Server, TIMEOUT};
 use crate::setup::{PASSWORD, set_up};
 
-/// Of everything: something whose time is over, and something that ended not so long ago. A year, for audit
+/// Of each kind, one record whose retention period is over, and one that ended recently. A year, for audit
 /// events.
 pub(crate) const OVER: &str = "
     UPDATE api_keys SET revoked_at = current_timestamp(3) - interval '91 days' WHERE name = 'outlived';
@@ -41,7 +41,7 @@ pub(crate) const OVER: &str = "
         'administrator', 'setup_link.create', 'installation', 'success', 'outlived'
     FROM generate_series(1, 3) AS day;";
 
-/// A server leaves alone what `keyward clean-up` is to remove.
+/// The server must not remove the records that `keyward clean-up` is to remove.
 const KEEP_ALL: [&str; 3] = [
     "--keep-revoked-keys=36500",
     "--keep-ended-invitations=36500",
@@ -76,7 +76,7 @@ fn bearer(token: &str) -> String {
     format!("Authorization: Bearer {token}")
 }
 
-/// An organization in which much is over. Nobody serves it.
+/// An organization with many expired records. No server runs on it.
 async fn aged() -> (Place, Heir) {
     let database = set_up().await;
     let mut server = Server::start(database.url(), &[]);
@@ -126,7 +126,7 @@ fn column(place: &Place, table: &str, column: &str) -> Vec<String> {
     column
 }
 
-/// What is left of what was over, by table, and whether old audit events are.
+/// Checks which tables still have expired records, and the number of old audit events.
 fn assert_left(place: &Place, names: &[&str], events: usize) {
     let with = |more: &'static str| [names, &[more]].concat();
     let mut keys = with("heir");

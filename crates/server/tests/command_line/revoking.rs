@@ -9,7 +9,7 @@ use crate::keyward::{Answer, Keyward};
 use crate::server::{HttpAnswer, Server};
 use crate::setup::{PASSWORD, set_up};
 
-/// A key that somebody created in the console, as its holder sends it.
+/// A key that was created in the console, as its holder sends it.
 struct Key {
     id: String,
     bearer: String,

@@ -78,7 +78,7 @@ impl Server {
         }
     }
 
-    /// What it prints, up to the line that begins so.
+    /// Its output up to the line with this beginning.
     #[track_caller]
     pub(crate) fn printed_until(&mut self, last: &str) -> String {
         let mut printed = String::new();
@@ -143,7 +143,7 @@ impl Server {
         kill_process(Pid::from_child(&self.process), signal).unwrap();
     }
 
-    /// What the system says of its process (proc(5), `status`).
+    /// The status of its process (proc(5)).
     pub(crate) fn process_status(&self) -> String {
         fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap()
     }
@@ -171,7 +171,7 @@ impl Drop for Server {
     }
 }
 
-/// What a server logs once another signal would end it at once.
+/// The log line after which another signal ends the server at once.
 pub(crate) const NEXT_SIGNAL_COUNTS: &str = "still shutting down: another signal stops it at once";
 
 /// An HTTP answer.

@@ -1,4 +1,4 @@
-//! What a running server promises to whoever runs it.
+//! Start, signals and options of a server.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -126,7 +126,7 @@ async fn front_door_errors_have_the_clients_format() {
 }
 
 #[tokio::test]
-async fn missing_documentation_is_told_in_the_clients_format() {
+async fn missing_documentation_is_reported_in_the_clients_format() {
     let database = database().await;
     let server = Server::start(database.url(), &[]);
     let page = "text/html; charset=utf-8";

@@ -11,7 +11,7 @@ fn path_of(link: &str) -> &str {
     link.strip_prefix("http://127.0.0.1:8080").unwrap().trim_end()
 }
 
-/// What a browser shows that opens the link.
+/// Opens the link as a browser does.
 fn open(server: &Server, path: &str) -> HttpAnswer {
     let (page, token) = path.split_once("?token=").unwrap();
     let cookie = format!("Cookie: setup={token}");

@@ -10,11 +10,11 @@ use rustix::fs::statvfs;
 /// Names the small disk to the process that runs the test on it.
 const SMALL_DISK: &str = "KEYWARD_TEST_SMALL_DISK";
 
-/// What /dev/shm may have to be small: containers have 64 MiB.
+/// The maximum size of a small /dev/shm: containers have 64 MiB.
 const LARGEST: u64 = 256 * 1024 * 1024;
 
-/// Runs the test of this name once more, in a process that has a disk of 40 MiB of its own. Where nobody may
-/// mount one, as in a plain container, the container's shared memory is the small disk.
+/// Runs the test of this name once more, in a process that has a disk of 40 MiB of its own. If mounts are not
+/// allowed, as in a plain container, the container's shared memory is the small disk.
 pub(crate) fn on_a_small_disk(name: &str, test: impl FnOnce(&Path)) {
     if let Some(disk) = std::env::var_os(SMALL_DISK) {
         return test(Path::new(&disk));
@@ -36,7 +36,7 @@ pub(crate) fn on_a_small_disk(name: &str, test: impl FnOnce(&Path)) {
     }
 }
 
-/// What follows runs where a small disk is mounted, which ends with it.
+/// Runs the following command in a namespace with a small disk, which ends with it.
 fn mounting(place: &Path) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation=private"]);
@@ -60,7 +60,7 @@ fn in_shared_memory(test: impl FnOnce(&Path)) {
     test(&disk);
 }
 
-/// Also if the test fails: it is everybody's memory.
+/// Also if the test fails, because all processes share this memory.
 struct RemovedAtTheEnd<'a>(&'a Path);
 
 impl Drop for RemovedAtTheEnd<'_> {

@@ -1,4 +1,4 @@
-//! What a collector is told of requests.
+//! Traces of requests at a collector.
 
 mod collector;
 mod delivery;
@@ -29,7 +29,7 @@ fn attribute(span: &Span, name: &str) -> Option<String> {
     text(&span.attributes, name)
 }
 
-/// What the log says of the next request that was answered.
+/// The log line of the next answered request.
 fn logged(server: &mut Server) -> Value {
     server.event("request answered")
 }
@@ -64,7 +64,7 @@ async fn request_is_a_server_span_of_its_proxys_trace() {
         let collector = Collector::start();
         let mut server = place.serve(&[&collector.option(), NONE, TRUSTED]);
         let token = new_key(&server);
-        // Who signed in had no trace, and no trace is sampled here.
+        // The sign-in had no trace, and no trace is sampled here.
         let answer = get_user(&server, &token, &[&traceparent("01")]);
         assert_eq!(answer.status, 200);
         assert!(answer.header("traceparent").is_none() && answer.header("traceresponse").is_none());
@@ -144,7 +144,7 @@ fn strangers_traceparent_is_only_linked_to() {
         .collect();
     assert_eq!(linked, [(TRACE.to_owned(), PARENT.to_owned())]);
     assert_eq!(attribute(span, "error.type").as_deref(), Some("invalid_token"));
-    // What a client did wrong is no error of the server.
+    // A client's error is no error of the server.
     assert_eq!(span.status.as_ref().unwrap().code(), SpanStatus::Unset);
 }
 
@@ -252,7 +252,7 @@ fn pages_and_unknown_paths_have_bounded_names() {
     assert_eq!(spans, expected);
 }
 
-/// What was done with the database below a span.
+/// The database operations below a span.
 #[track_caller]
 fn below<'a>(spans: &'a [Span], parent: &Span, name: &str, operation: &str) -> &'a Span {
     let mut children = spans.iter().filter(|span| span.parent_span_id == parent.span_id);
@@ -301,7 +301,7 @@ async fn database_work_is_below_its_request() {
             }
         }
         assert!(!format!("{spans:?}").contains("canary"));
-        // The verification cache's poll has no trace, and neither has anything else that nobody asked for.
+        // Work without a request has no trace, such as the verification cache's poll.
         let roots = spans.iter().filter(|span| span.parent_span_id.is_empty());
         for root in roots {
             let is_task = [

@@ -1,4 +1,4 @@
-//! A server whose own role may not change tables, nor what the audit log says.
+//! A server whose own role may neither change tables nor audit events.
 
 use keyward_test_database::TestDatabase;
 use rustix::process::Signal;
@@ -21,9 +21,9 @@ struct TwoRoles {
     server: String,
 }
 
-/// What `docs/choosing-a-database.md` says is to be run about the role that serves, in this order.
+/// The statements of `docs/choosing-a-database.md` for the serving role, in this order.
 struct Guide {
-    /// By whoever may create roles.
+    /// Run by a role that may create roles.
     create_role: String,
     /// By the owner, in the empty database.
     grant: String,

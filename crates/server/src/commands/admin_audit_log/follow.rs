@@ -1,4 +1,4 @@
-//! The audit log in the order of commits, to its end or for as long as somebody reads.
+//! Prints the audit log in the order of commits, to its end or until the reader closes the pipe.
 
 use std::future::pending;
 use std::io;
@@ -25,11 +25,11 @@ use crate::shutdown::ShutdownSignals;
 use crate::storage::OpenError;
 use crate::store::{StorageRefusal, Store};
 
-/// How long after the last event the log is asked again, and after an attempt the database.
+/// The pause before the log is read again after its last event, or after the database did not answer.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Prints events until the process is asked to end or nobody reads any more. A database that is away is
-/// waited for, and one that refuses is not.
+/// Prints events until a shutdown signal comes or the reader closes the pipe. It waits for a database that
+/// does not answer, and fails if the database refuses the connection.
 pub(super) async fn follow(
     store: impl Future<Output = Result<Arc<dyn Store>, OpenError>>,
     follower: impl AsyncFnOnce(Arc<dyn Store>, &mut Outage) -> Result<AuditFollower, Failure>,
@@ -52,15 +52,15 @@ pub(super) async fn follow(
     }
 }
 
-/// While the database does not answer. One line when it begins, and one when it is over.
+/// Whether the database does not answer. Logs when that begins and when it ends.
 pub(super) struct Outage {
     store: Arc<dyn Store>,
     is_on: bool,
 }
 
 impl Outage {
-    /// Waits before the next attempt, if another one may succeed: a database that was cut off may also have
-    /// done what it was asked. A server that refuses this process refuses the next attempt, too.
+    /// Waits before the next attempt, if it may succeed: a server that refuses this process would refuse it
+    /// again.
     async fn wait(&mut self, error: StorageError) -> Result<(), Failure> {
         match error {
             StorageError::Unavailable(_) | StorageError::OutcomeUnknown(_) => {}
@@ -102,7 +102,7 @@ impl Outage {
     }
 }
 
-/// Prints the events that there are.
+/// Prints the events up to the present end of the log.
 pub(super) async fn print_to_the_end(events: AuditFollower) -> Result<(), Failure> {
     let mut events = events.to_the_end();
     loop {
@@ -131,8 +131,8 @@ async fn print_for_ever(mut events: AuditFollower, mut outage: Outage) -> Result
     }
 }
 
-/// Whether there is still a reader. Writing blocks for as long as the reader lets it, and must not keep this
-/// process from ending when it is asked to.
+/// Returns whether there is still a reader. It writes on a thread of its own, because a reader that pauses
+/// must not keep this process from shutting down.
 async fn print(followed: &FollowedEvents) -> Result<bool, Failure> {
     if followed.were_some_removed {
         warn!("events were purged before they could be printed");
@@ -148,12 +148,12 @@ async fn print(followed: &FollowedEvents) -> Result<bool, Failure> {
     }
 }
 
-/// Waits until the other end of a pipe is closed, which a write would notice only at the next event. What is
-/// no pipe has no reader who could leave.
+/// Waits until the reader closes the pipe, which a write would notice only at the next event. If standard
+/// output is no pipe, this never returns.
 async fn reader_leaves() {
     #[expect(
         deprecated,
-        reason = "what takes its place is `unsafe`, and standard output stays open as long as the process"
+        reason = "its replacement is `unsafe`, and standard output stays open as long as the process"
     )]
     let registered = AsyncFd::with_interest(io::stdout(), Interest::ERROR);
     let Ok(output) = registered else {

@@ -62,8 +62,8 @@ impl Repetition<'_> {
         }
     }
 
-    /// The invitations that were neither accepted nor revoked. Expired ones are among them: they are revoked,
-    /// too, whatever the clock says.
+    /// The invitations that were neither accepted nor revoked. Expired ones are revoked, too, because a clock
+    /// may be wrong.
     pub(super) async fn pending_invitations(&self) -> Result<HashSet<InvitationId>, StorageError> {
         let invitations = self.composition.invitations();
         let mut pending = HashSet::new();

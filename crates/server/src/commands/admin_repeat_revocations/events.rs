@@ -14,7 +14,7 @@ use crate::output;
 use crate::standard_input::StandardInputError;
 
 /// The time of an event is taken before its commit, and servers' clocks differ: a change that a backup lacks
-/// may have a time before it. What the backup already has is not repeated.
+/// may have a time before it. Changes that the backup already has are not repeated.
 const MARGIN: TimeDelta = TimeDelta::hours(1);
 
 #[derive(Default)]
@@ -65,7 +65,7 @@ pub(super) fn read(mut input: impl BufRead, since: Option<DateTime<Utc>>) -> Res
             log.removals.add(&event);
         }
     }
-    // What should have printed the log may have failed.
+    // The command that should have printed the log may have failed.
     if lines == 0 {
         return Err(Failure::NoEvents);
     }

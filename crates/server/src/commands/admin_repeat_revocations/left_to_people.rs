@@ -1,4 +1,4 @@
-//! What only people can repeat, and how.
+//! Changes that only people can repeat, and how.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -22,7 +22,7 @@ enum ManualKind {
     Settings,
 }
 
-/// Whom and what it concerns.
+/// The users and objects that each kind of change concerns.
 #[derive(Default)]
 pub(super) struct LeftToPeople(BTreeMap<ManualKind, BTreeSet<String>>);
 

@@ -19,7 +19,7 @@ use crate::composition::Composition;
 
 /// The most identifiers in one query: SQLite accepts about 32,766.
 pub(super) const QUERY_SIZE: usize = 1_000;
-/// What the user of a key sees next to it.
+/// The note on a key, which its user sees.
 const NOTE: &str = "Was revoked before the database was restored from a backup";
 
 pub(super) struct Repetition<'a> {

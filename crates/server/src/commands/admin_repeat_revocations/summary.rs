@@ -23,7 +23,7 @@ pub(super) enum RemovalKind {
 #[derive(Default)]
 pub(super) struct Tally {
     to_repeat: u32,
-    /// The database has what they are about.
+    /// Changes whose subjects exist in the database.
     pub(super) found: u32,
     pub(super) repeated: u32,
     pub(super) already_so: u32,
@@ -58,7 +58,7 @@ impl Summary {
         output::report(&format!("Not repeated in {organization}: {what}: {reason}"));
     }
 
-    /// Reports at once that something cannot go on. The rest does.
+    /// Reports a failure at once; the command continues with the remaining changes.
     pub(super) fn failed(&mut self, what: &str, error: &StorageError) {
         self.has_failed = true;
         output::report(&format!("{what}: {}", sentence(error)));

@@ -1,4 +1,4 @@
-//! Steps in which somebody acts on keys.
+//! Steps that create or change keys.
 
 use std::num::NonZeroU32;
 

@@ -8,7 +8,7 @@ use super::*;
 /// Longer than any of this takes.
 const LONG: Duration = Duration::from_secs(30);
 
-/// Whoever writes waits here until the test lets it go on, by telling it how the next write ends.
+/// The writer waits here until the test lets it continue with the outcome of the next write.
 struct Gate {
     outcomes: Receiver<io::Result<usize>>,
     written: Arc<Mutex<Vec<u8>>>,

@@ -1,4 +1,4 @@
-//! What the command leaves to people, until they have done it.
+//! Changes that the command lists for people, until they have made them.
 
 use serde_json::{Value, json};
 
@@ -148,7 +148,7 @@ fn lost_later_rotation_is_named_until_the_key_is_rotated() {
 /// More keys than one query takes, of which the last is here. No event says that an end came, however late
 /// the clocks of other events were.
 #[test]
-fn planned_end_is_named_whatever_the_clocks() {
+fn planned_end_is_named_with_any_clocks() {
     let lost = Lost::set_up(Place::file("by-hand-ends"));
     let server = lost.place.serve(&[]);
     let own = "/api/v1/user/api-keys/current";

@@ -14,7 +14,7 @@ pub(super) struct Lost {
     /// Of keys of ada.
     pub(super) revoked: String,
     pub(super) kept: String,
-    /// The path with which somebody joins.
+    /// The path of an invitation's link.
     link: String,
 }
 
@@ -101,7 +101,7 @@ impl Lost {
         self.place.keyward(&print).run().success()
     }
 
-    /// What an event of this action has as its subject.
+    /// The subject of the event with this action.
     pub(super) fn id(&self, action: &str, field: &str, value: &str) -> String {
         let log = self.log();
         let events = log.lines().map(|line| serde_json::from_str(line).unwrap());

@@ -35,7 +35,7 @@ impl Scene {
         symlink(env!("CARGO_BIN_EXE_keyward"), folder.path().join("keyward")).unwrap();
         let data = DataDirectory::at(folder.path().join("keyward-data"));
         let lost = Lost::set_up(Place::File(data));
-        // What SQLite's command line tool does, too, which this machine may lack.
+        // As SQLite's command line tool does, which this machine may lack.
         let file = folder.path().join("keyward-data/keyward.db");
         let mut database = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
         let copy = folder.path().join("keyward-backup.db");

@@ -113,7 +113,7 @@ fn later_organization_second_run_and_quiet_time_are_no_errors() {
     ended(&log, "1 repeated, 0 already so, 0 not in this database");
     let again = "0 repeated, 1 already so, 0 not in this database";
     ended(&log, again);
-    // Whoever passes the log on may add that of the restored database to the same file.
+    // The log of the restored database may have been appended to the same file.
     let of_restored = administer(&restored, &["audit-log", "--after=start", "--all"]);
     ended(&(log + &of_restored), again);
     administer(

@@ -22,7 +22,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::server::TIMEOUT;
 
-/// What it does with what it is sent.
+/// Its answer to batches.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Conduct {
     Accept,
@@ -37,7 +37,7 @@ pub(crate) struct Collector {
     batches: Receiver<Batch>,
 }
 
-/// What it was sent at once.
+/// The spans of one request.
 pub(crate) struct Batch {
     pub(crate) path: String,
     pub(crate) headers: Vec<(String, String)>,
@@ -77,7 +77,7 @@ impl Collector {
         Self::start_with(TcpListener::bind("127.0.0.1:0").unwrap(), None)
     }
 
-    /// Where a server was told that it would be.
+    /// At the address that a server was configured with.
     pub(crate) fn start_at(address: SocketAddr) -> Self {
         Self::start_with(TcpListener::bind(address).unwrap(), None)
     }
@@ -200,7 +200,7 @@ async fn answer(
             encoded,
             of_resources: request.resource_spans,
         };
-        // Nobody may be interested any more.
+        // The test may have ended.
         let _ = sender.send(batch);
     }
     let mut answer = Response::new(Full::default());

@@ -191,7 +191,7 @@ fn collector_that_returns_and_refuses_is_logged_again() {
 }
 
 #[test]
-fn refused_batches_are_dropped_and_told_of_once() {
+fn refused_batches_are_dropped_and_logged_once() {
     let place = Place::file("traces-refused");
     let collector = Collector::start();
     collector.set(Conduct::Answer(StatusCode::UNAUTHORIZED));
@@ -204,7 +204,7 @@ fn refused_batches_are_dropped_and_told_of_once() {
     let back = server.event("trace export works again");
     assert!(back["dropped_since_start"].as_u64().unwrap() >= 1, "{back}");
     let spans = collector.spans_until("GET /sign-in");
-    // The first is gone.
+    // The first one was dropped.
     assert_eq!(
         spans
             .iter()
