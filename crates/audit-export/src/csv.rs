@@ -49,8 +49,8 @@ fn columns<'a>(thing: Option<&'a Thing<'_>>) -> [&'a str; 4] {
     })
 }
 
-/// A field that reads back as it is, and that no spreadsheet runs (OWASP, *CSV Injection*): an apostrophe
-/// comes before whatever begins like a formula.
+/// A quoted field. An apostrophe before texts that begin like a formula keeps spreadsheets from running them
+/// (OWASP, *CSV Injection*).
 fn escaped(field: &str) -> String {
     let guarded = without_formulas(field);
     if guarded.contains(['"', ',', '\r', '\n']) {

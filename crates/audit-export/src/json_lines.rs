@@ -51,10 +51,10 @@ pub(crate) struct Thing<'a> {
     pub(crate) kind: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) id: Option<String>,
-    /// What it is called now; absent if it is gone or never had a name.
+    /// The current name; absent if the object was removed or never had a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<&'a str>,
-    /// What distinguishes a person from others of that name.
+    /// The username, which distinguishes a person from others of that name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) username: Option<&'a str>,
 }

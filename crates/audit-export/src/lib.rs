@@ -1,4 +1,4 @@
-//! The audit log as files: what owners export in the console, and what the command line prints.
+//! The audit log as files, for the console's export and for the command line.
 
 pub mod csv;
 pub mod json_lines;

@@ -1,5 +1,5 @@
-//! What a request costs at the least: a poem handler behind poem's own server, without anything of Keyward,
-//! or behind the front door, which then logs nothing.
+//! The minimum cost of a request: a poem handler behind poem's own server, without anything of Keyward, or
+//! behind the front door, which then logs nothing.
 //!
 //! `bare_handler SERVER ADDRESS STATUS [NAME VALUE]...` answers every request with that status, these headers
 //! and the bytes of its standard input. `SERVER` is `poem` or `front-door`. `cargo xtask bench` measures
@@ -24,7 +24,7 @@ use poem::listener::TcpListener;
 use poem::{Endpoint, Response, Server, endpoint::make_sync};
 use uuid::Uuid;
 
-/// Keyward's, so that the two differ in what they do.
+/// Keyward's allocator, so that only the work differs.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

@@ -8,7 +8,7 @@ use tracing::warn;
 /// Long enough not to spin while the process is out of open files, short enough not to be noticed.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
-/// At most one warning in this time: a connection that is closed lets one other in, before the next error.
+/// At most one warning in this time: each connection that closes allows another one, before the next error.
 const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Accepts connections.

@@ -1,4 +1,4 @@
-//! What a connection is doing, and until when it may.
+//! The phase of a connection, and its deadline.
 
 use std::{cmp::Ordering, sync::Arc};
 
@@ -19,7 +19,7 @@ const PROGRESS_BYTES: usize = 256 * 1024;
 /// s, a line of 420 kbit/s keeps up; while saturation continues, one of 840.
 const TIMEOUTS_FOR_PROGRESS: u32 = 5;
 
-/// What one connection is doing. Shared by its socket, its requests and its task.
+/// The state of one connection, shared by its socket, its requests and its task.
 #[derive(Debug)]
 pub(crate) struct Activity {
     deadlines: Deadlines,
@@ -30,7 +30,7 @@ pub(crate) struct Activity {
 #[derive(Debug)]
 struct State {
     phase: Phase,
-    /// Since when the client has owed the rest of its headers; once they are here, of its body.
+    /// Since when the client has owed the rest of its headers or, once these have arrived, of its body.
     owing_since: Instant,
     has_unread_body: bool,
     /// Whose answer is on its way.
@@ -51,7 +51,7 @@ enum Phase {
         until: Instant,
         /// Only an answer of unknown length moves its deadline.
         is_streamed: bool,
-        /// When the client last made progress, and how many bytes the system has taken for it since.
+        /// When the client last made progress, and how many bytes the system has accepted for it since.
         progress_since: Instant,
         taken: usize,
         is_complete: bool,
@@ -103,7 +103,7 @@ impl Activity {
     }
 
     /// The answer to a request is known; its length in bytes may not be. Then it is made piece by piece, as
-    /// its client takes it, and does not count among the unsent.
+    /// its client reads it, and does not count as unsent.
     pub(crate) fn answer_begun(&self, request: RequestId, length: Option<u64>) {
         let mut state = self.state.lock();
         self.count_unsent(&mut state, length.unwrap_or(0));
@@ -215,7 +215,7 @@ impl Activity {
                 });
                 Some(shortest.fold(alone, Instant::min))
             }
-            // What is late is the application, if anything.
+            // While the application prepares the answer, the client is not late.
             Phase::Answering { until, .. } => Some(until),
             Phase::Idle { until } => {
                 let drained = serving
@@ -258,7 +258,7 @@ impl Activity {
         is_stalled(self.state.lock().phase)
     }
 
-    /// Whether the client may still be sending a body that nobody reads.
+    /// Whether the client may still be sending a body that is not read.
     pub(crate) fn has_unread_body(&self) -> bool {
         self.state.lock().has_unread_body
     }

@@ -5,7 +5,7 @@ use poem::http::{HeaderMap, Method, Request, Version, header};
 
 use crate::{config::FrontDoorConfig, refusal::RefusalReason};
 
-/// Refuses what no application should have to think about.
+/// Refuses requests that no application should get.
 pub(crate) fn admit(request: &Request<impl Body>, config: &FrontDoorConfig) -> Result<(), RefusalReason> {
     if request.headers().len() > config.limits.headers {
         return Err(RefusalReason::TooManyHeaders);
@@ -32,7 +32,7 @@ fn is_refused_everywhere(method: &Method) -> bool {
 }
 
 /// Whether the body is chunked once and not coded otherwise, or has no transfer coding (RFC 9112 §6.1 and
-/// §7). hyper looks at the last coding only, and would hand over what is still coded by the others.
+/// §7). hyper looks at the last coding only, and would pass on a body that is still coded by the others.
 fn has_known_transfer_coding(headers: &HeaderMap) -> bool {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {

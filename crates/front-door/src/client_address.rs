@@ -9,17 +9,17 @@ use crate::forwarded::{canonical, forwarded, x_forwarded_for};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The trusted proxies, and the header in which they give the client's address.
+/// The trusted proxies, and the header to which they append the client's address.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies {
-    /// Where the proxies are. Default: nowhere.
+    /// The addresses of the proxies. Default: none.
     pub networks: Vec<IpNet>,
-    /// What the proxies write; the other header is the client's and never read.
+    /// The header that the proxies write. The other one comes from the client and is never read.
     pub header: ForwardedHeader,
 }
 
-/// Who is connected, as data of a request whose client's address is another one, because it came through a
-/// trusted proxy.
+/// The address of the trusted proxy that passed a request on. Requests that came directly do not have this
+/// data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAddress(pub IpAddr);
 
@@ -47,8 +47,8 @@ impl ForwardedHeader {
 }
 
 impl TrustedProxies {
-    /// The right-most hop that is no trusted proxy. What it says about hops before it is hearsay; where a
-    /// trusted proxy says something unreadable, that proxy is the last address to be sure of.
+    /// The right-most hop that is no trusted proxy: what it wrote about hops before it cannot be trusted. If
+    /// a trusted proxy wrote something unreadable, the result is that proxy.
     pub(crate) fn client_address(&self, peer: SocketAddr, headers: &HeaderMap) -> SocketAddr {
         let peer = canonical(peer.ip(), peer.port());
         if !self.trusts(peer.ip()) {

@@ -17,7 +17,7 @@ use crate::{
 /// randomness.
 pub type RequestIds = Arc<dyn Fn() -> Uuid + Send + Sync>;
 
-/// What hyper needs at least to parse a request's head.
+/// The minimum that hyper needs to parse a request's head.
 const MINIMUM_HEADER_BYTES: usize = 8 * 1024;
 
 /// How a [`FrontDoor`](crate::FrontDoor) behaves.
@@ -41,7 +41,7 @@ pub struct FrontDoorConfig {
     pub larger_bodies: &'static [(&'static str, usize)],
     /// Makes the id of each request that no trusted proxy gave one.
     pub request_ids: RequestIds,
-    /// Says what the front door refuses. Default: the reason phrase of the status.
+    /// The bodies of the front door's refusals. Default: the reason phrase of the status.
     pub error_pages: ErrorPages,
     /// Called after each request. Default: nothing.
     pub observer: Option<Observer>,
@@ -138,16 +138,16 @@ pub struct Deadlines {
     /// From a request's first byte (or from the connection, for the first request) to the end of its headers;
     /// then the connection is closed. Default: 10 s.
     pub header_read: Duration,
-    /// What a client gets at most, once all connections are taken and others wait for its place: for its
-    /// headers, for its body, be it read or thrown away after a refusal, and until some bytes of its answer
-    /// move, of which each 256 KiB may take five times as long. While saturation continues, until no client
-    /// has waited for 10 s, it falls to a quarter for headers and bodies and to a half for answers. It also
-    /// applies to headers, and to a body that is thrown away, during the drain. Default: 1 s.
+    /// The deadline of each client once all connections are in use and others wait for one: for its headers,
+    /// for its body, whether read or discarded after a refusal, and until some bytes of its answer move, of
+    /// which each 256 KiB may take five times as long. While saturation continues, until no client has waited
+    /// for 10 s, it falls to a quarter for headers and bodies and to a half for answers. During the drain, it
+    /// also applies to headers and discarded bodies. Default: 1 s.
     pub saturated_timeout: Duration,
     /// How long a connection may stay open between two requests. A proxy must close its idle connections
     /// **sooner**, or it will now and then send a request into one that is just being closed. Default: 300 s,
     /// well above what nginx (60 s), Go and Traefik (90 s) and Caddy (120 s) keep by default. An idle
-    /// connection takes no other client's place: it is closed as soon as somebody waits for it.
+    /// connection is closed as soon as a client waits for a place.
     pub keep_alive: Duration,
     /// From the end of the headers to the end of the body; then reading fails and the answer is 408. Default:
     /// 10 s.
@@ -156,8 +156,8 @@ pub struct Deadlines {
     /// is dropped and the answer is 503. Default: 10 s.
     pub handler: Duration,
     /// How long the client may take to accept the answer; then the connection is closed. An answer whose
-    /// length is not known when it begins has this long for each 256 KiB instead, so that it may take as long
-    /// as it needs, but not as slowly as its client likes. Default: 60 s.
+    /// length is not known when it begins has this long for each 256 KiB instead, so that its total time is
+    /// not limited, but its rate is. Default: 60 s.
     pub response: Duration,
     /// How long none of the bytes of an answer may move although some are ready; then the connection is
     /// closed, however much time [`response`](Self::response) leaves. While others wait, and while
@@ -165,8 +165,8 @@ pub struct Deadlines {
     /// Default: 15 s.
     pub stalled_response: Duration,
     /// How long idle connections stay open for a last request when the drain begins: it is answered, with
-    /// `Connection: close`. Who uses a connection often hears so before it is closed, and loses no request.
-    /// Default: 2 s.
+    /// `Connection: close`. A busy client learns of the end before its connection is closed, and loses no
+    /// request. Default: 2 s.
     pub idle_grace: Duration,
     /// How long to keep accepting after the shutdown began and [`Readiness`](crate::Readiness) said so, so
     /// that a load balancer can turn away first. Default: 0 s.
@@ -209,9 +209,9 @@ pub struct Limits {
     /// files for others, whichever is more; half of the memory that the process may use, at 384 KiB for each;
     /// and 10,000.
     pub connections: Option<usize>,
-    /// Bytes of answers that wait in this process for clients to take them, the whole of each until its end
-    /// is taken. While there are more, slow readers have the short timeout as if others waited. Default
-    /// (`None`): a sixteenth of the memory that the process may use, and at most 64 MiB.
+    /// Bytes of answers that wait in this process for clients to read them; each answer counts as a whole
+    /// until its end is read. While there are more, slow readers have the short timeout as if others waited.
+    /// Default (`None`): a sixteenth of the memory that the process may use, and at most 64 MiB.
     pub unsent_bytes: Option<u64>,
 }
 
@@ -246,7 +246,7 @@ pub enum ConfigError {
     /// Every request has a `Host`.
     #[error("requests need headers: allow at least one")]
     NoHeaders,
-    /// Nobody could be served.
+    /// No client could be served.
     #[error("a server needs connections: allow at least one")]
     NoConnections,
     /// Each connection is an open file; without one the process could not accept.

@@ -31,12 +31,12 @@ use crate::{
 };
 
 /// How long to keep discarding what a refused client still sends, so that it reads the answer: closing a
-/// socket with unread bytes resets the connection and destroys the answer on its way. While others wait, it
-/// owes these bytes since its headers were complete, and has no more time for them than if they were wanted.
+/// socket with unread bytes resets the connection and destroys the answer on its way. While other clients
+/// wait, the time counts from the end of its headers, and is no longer than that for a body that is read.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// What is thrown away at most in that time: more than a client that does not look at answers before it has
-/// sent all (Node's) is likely to send by mistake.
+/// The maximum that is discarded in that time: more than a client that reads answers only after it has sent
+/// all (Node's) is likely to send by mistake.
 const LINGER_BYTES: usize = 16 * 1024 * 1024;
 
 /// How many headers hyper reads by default; it answers 431 to more.
@@ -97,7 +97,7 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     let outcome = loop {
         serving = tokio::select! {
             biased;
-            // Sends what is buffered and closes our half before it ends.
+            // Sends the buffered bytes and closes our half before it ends.
             outcome = &mut connection => break outcome,
             () = poll_fn(|context| poll_overdue(&activity, &serving, alarm.as_mut(), context)) => {
                 match activity.unfinished_answer() {
@@ -113,8 +113,9 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
             }
             Ok(()) = serving_changes.changed() => *serving_changes.borrow_and_update(),
         };
-        // Who waits for its first answer while others wait for a place still gets it (and is then asked to
-        // go). For the drain nobody is cut: answers say `Connection: close`, and who is idle has a grace.
+        // A client that waits for its first answer still gets it, even while others wait for a place, and is
+        // then asked to close. The drain cuts no connection here: answers say `Connection: close`, and idle
+        // connections have a grace.
         if serving.saturation.since().is_some() && activity.is_served() {
             Pin::new(&mut connection).graceful_shutdown();
         }
@@ -126,7 +127,7 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
         Err(error) => {
             match activity.unfinished_answer() {
                 Some(id) => request_span(&id).in_scope(|| info!(%error, %peer, "response failed")),
-                // hyper has answered it with 400, 414 or 431; nobody else sees it.
+                // hyper has answered it with 400, 414 or 431, and the application does not get it.
                 None if error.is_parse() => info!(%error, %peer, "request not readable"),
                 None => debug!(%error, %peer, "connection ended"),
             }
@@ -146,11 +147,11 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     }
 }
 
-/// Ready when the client should have moved. Only what happens while hyper is polled moves the deadline, so
-/// that it is up to date when this is polled after it.
+/// Ready when the client has missed its deadline. The deadline only moves while hyper is polled, so it is up
+/// to date if this is polled after hyper.
 ///
-/// Nearly every request moves the deadline on. The alarm stays where it is then, and is set anew when it goes
-/// off too soon: the runtime's timers, which share a lock, are not touched at each request.
+/// Nearly every request moves the deadline on. The alarm is not moved each time, but set anew if it goes off
+/// too soon, so that the runtime's timers, which share a lock, are not touched at each request.
 fn poll_overdue(
     activity: &Activity,
     serving: &ServingState,

@@ -27,7 +27,7 @@ use crate::{
     unsent::UnsentAnswers,
 };
 
-/// What every HTTP adapter stands behind.
+/// The server in front of every HTTP adapter.
 #[derive(Debug)]
 pub struct FrontDoor {
     config: FrontDoorConfig,
@@ -72,11 +72,11 @@ impl FrontDoor {
         }
     }
 
-    /// Serves `app` to who comes to `listener`, until `shutdown` is ready and the connections have drained:
-    /// from then on not ready, after [`not_ready_notice`](crate::Deadlines::not_ready_notice) no new
-    /// connections, requests in flight finish, connections that stay idle are closed after
-    /// [`idle_grace`](crate::Deadlines::idle_grace), who waited for a place is answered 503, and at the
-    /// deadline [`drain`](crate::Deadlines::drain) what is left is cut off.
+    /// Serves `app` on `listener` until `shutdown` is ready and the connections have drained. From then on it
+    /// is not ready; after [`not_ready_notice`](crate::Deadlines::not_ready_notice) it accepts no
+    /// connections; requests in flight finish; connections that stay idle are closed after
+    /// [`idle_grace`](crate::Deadlines::idle_grace); clients that waited for a place get 503; and at the
+    /// deadline [`drain`](crate::Deadlines::drain) the remaining connections are cut off.
     pub async fn serve(
         self,
         listener: TcpListener,
@@ -150,8 +150,7 @@ impl FrontDoor {
         if cut_off > 0 {
             warn!(connections = cut_off, "cut off at the drain deadline");
         }
-        // Dropping the tasks aborts them. Nobody waits for that: a handler that blocks its thread would never
-        // end.
+        // Dropping the tasks aborts them, without a wait: a handler that blocks its thread would never end.
         Drained { cut_off }
     }
 }
@@ -164,8 +163,8 @@ struct Reception<E> {
 }
 
 impl<E: Endpoint + 'static> Reception<E> {
-    /// Lets clients in, each as a task of its own, never more than there are slots at once. The one that
-    /// waits for a slot is left in `waiting` when this is dropped.
+    /// Accepts connections, each as a task of its own, at most as many at once as there are slots. A client
+    /// that waits for a slot is left in `waiting` when this is dropped.
     async fn accept_loop(
         &self,
         listener: &TcpListener,
@@ -227,7 +226,7 @@ async fn next_client(
     serving: &watch::Sender<ServingState>,
 ) -> (TcpStream, SocketAddr) {
     let mut accepting = pin!(acceptor.next(|| listener.accept()));
-    // Tokio makes a busy task pause by telling it that nothing is there. That would end saturation by
+    // Tokio makes a busy task pause by reporting that nothing is ready, which would end saturation by
     // mistake.
     if let Some(client) = poll_immediate(coop::unconstrained(accepting.as_mut())).await {
         return client;
@@ -252,7 +251,7 @@ async fn free_slot(slots: &Arc<Semaphore>, serving: &watch::Sender<ServingState>
         .expect("the semaphore is open")
 }
 
-/// A connection's panic is its own; nobody else is disturbed.
+/// Logs a panic, which ends only its own connection.
 fn report_panic(ended: Result<(), JoinError>) {
     if let Err(error) = ended {
         error!(%error, "a connection's task failed");

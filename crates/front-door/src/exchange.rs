@@ -51,7 +51,7 @@ const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// What every exchange needs.
+/// The shared parts of all exchanges.
 pub(crate) struct Exchanges<E> {
     pub(crate) app: E,
     pub(crate) config: FrontDoorConfig,
@@ -71,7 +71,7 @@ pub(crate) struct Origin {
     pub(crate) is_too_late: bool,
 }
 
-/// What is needed to refuse a request that the application already has.
+/// The parts of a request that are needed to refuse it while the application has it.
 struct Head {
     method: Method,
     uri: Uri,
@@ -141,8 +141,8 @@ impl<E: Endpoint> Exchanges<E> {
             let answered = match admitted {
                 Ok(()) => self.hand_over(request, client, &origin, &head).await,
                 Err(refusal) => {
-                    // What follows the head of CONNECT is neither its body nor a request (RFC 9110 §9.3.6): a
-                    // proxy may have passed on what its client sent there, and give the connection to others.
+                    // Bytes after the head of CONNECT are neither its body nor a request (RFC 9110 §9.3.6): a
+                    // proxy may have passed on its client's bytes, and use the connection for others.
                     if !request.body().is_end_stream() || *request.method() == Method::CONNECT {
                         origin.activity.body_left_unread();
                     }
@@ -180,8 +180,8 @@ impl<E: Endpoint> Exchanges<E> {
         .instrument(span)
     }
 
-    /// The span of a request that is traced, which its trace begins with. Health checks are not: nobody would
-    /// look at them.
+    /// The span of a request that is traced, which its trace begins with. Health checks are not, because
+    /// their traces are of no use.
     fn trace(
         &self,
         request: &http::Request<Incoming>,
@@ -261,7 +261,7 @@ impl<E: Endpoint> Exchanges<E> {
         }
     }
 
-    /// Has the application answer. Holds either the request or what the application makes of it, and never
+    /// Lets the application answer. The future holds either the request or the application's future, never
     /// both.
     fn handle(&self, request: Request) -> impl Future<Output = Result<Response, RefusalReason>> {
         let answering = lazy(|_| self.app.call(request))
@@ -336,8 +336,8 @@ impl<E: Endpoint> Exchanges<E> {
         response
     }
 
-    /// What the resource at this path allows. The application is asked by OPTIONS, which says so or is
-    /// refused with the same header, and without the request's own headers and body.
+    /// The methods that the resource at this path allows. The application gets an OPTIONS request without the
+    /// original headers and body; it answers it or refuses it, with `Allow` in either case.
     async fn allowed_methods(&self, head: &Head) -> HeaderValue {
         let none = HeaderValue::from_static("");
         // The target of CONNECT is no resource.
@@ -370,8 +370,8 @@ fn traced_request_span(id: &RequestId) -> Span {
     error_span!(target: TRACED, "request", request_id = %id, key_id = Empty, verifier = Empty, trace_id = Empty)
 }
 
-/// The headers by which [`ErrorPages`](crate::ErrorPages) tell who asks, if they are there. Few requests are
-/// refused: a copy of all headers, or only a map of these, would cost every request more than they are worth.
+/// The headers by which [`ErrorPages`](crate::ErrorPages) choose a format, if the request has them. Few
+/// requests are refused, so a copy of all headers, or a map of these, would cost every request too much.
 struct NegotiationHeaders(Vec<(HeaderName, HeaderValue)>);
 
 impl NegotiationHeaders {
@@ -402,7 +402,7 @@ fn is_error(status: StatusCode) -> bool {
 pub(crate) struct AnswerBody {
     body: BoxBody<Bytes, io::Error>,
     activity: Arc<Activity>,
-    /// What happens while the body is made belongs to the request.
+    /// The span of the request, in which the body is made.
     span: Option<Span>,
 }
 

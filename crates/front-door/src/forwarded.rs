@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// The hops of one `X-Forwarded-For` value from right to left, `None` for what is no address.
+/// The hops of one `X-Forwarded-For` value from right to left, `None` for an invalid address.
 pub(crate) fn x_forwarded_for(value: &[u8]) -> impl Iterator<Item = Option<SocketAddr>> {
     value.rsplit(|byte| *byte == b',').map(|hop| {
         let hop = str::from_utf8(hop).ok()?.trim_matches([' ', '\t']);
@@ -14,7 +14,7 @@ pub(crate) fn x_forwarded_for(value: &[u8]) -> impl Iterator<Item = Option<Socke
     })
 }
 
-/// The hops of one `Forwarded` value (RFC 7239 §4) from right to left, `None` for what is no address.
+/// The hops of one `Forwarded` value (RFC 7239 §4) from right to left, `None` for an invalid address.
 pub(crate) fn forwarded(value: &[u8]) -> impl Iterator<Item = Option<SocketAddr>> {
     let elements = str::from_utf8(value)
         .ok()

@@ -1,4 +1,4 @@
-//! Networks as somebody writes them on a command line.
+//! Networks as written on a command line.
 
 use std::net::IpAddr;
 
@@ -54,7 +54,7 @@ fn canonical(network: IpNet) -> IpNet {
     of_ipv4.unwrap_or(network)
 }
 
-/// What one machine certainly has of its own: an IPv4 address, or the IPv6 network in which it takes any
+/// The network of a single machine: an IPv4 address, or the IPv6 network in which the machine chooses its
 /// address.
 pub(crate) fn network_of_machine(address: IpAddr) -> IpNet {
     let address = address.to_canonical();

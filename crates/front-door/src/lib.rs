@@ -1,5 +1,5 @@
-//! What is in front of every HTTP adapter of Keyward: accept loop, deadlines, limits, client address, request
-//! id, headers. It uses hyper and poem, and nothing of the domain.
+//! The server in front of every HTTP adapter of Keyward: accept loop, deadlines, limits, client address, request id,
+//! headers. It uses hyper and poem, and nothing of the domain.
 //!
 //! ```no_run
 //! # async fn run(app: impl poem::Endpoint + 'static, ids: keyward_front_door::RequestIds) -> Result<(), Box<dyn std::error::Error>> {
@@ -13,9 +13,9 @@
 //! ```
 //!
 //! # What an adapter may rely on
-//! - The request header [`REQUEST_ID`] holds this request's id: a trusted proxy's, if it gave a short one of
-//!   harmless characters, or one made here, whatever the client sent. Log lines have it in their span, which
-//!   has an empty field `key_id` for the adapter that authenticates by keys.
+//! - The request header [`REQUEST_ID`] holds this request's id: a trusted proxy's, if that is short and has only
+//!   harmless characters, else one made here. An id from the client is never used. Log lines have it in their span,
+//!   which has an empty field `key_id` for the adapter that authenticates by keys.
 //! - In the path, unreserved characters are not percent-encoded.
 //! - `request.remote_addr()` is the client's address: the socket's peer, or the address that a trusted proxy
 //!   forwarded. The port is 0 if the proxy did not forward it. If they differ, the request's data holds the
@@ -35,8 +35,8 @@
 //! In return, an adapter never puts a secret into a path. Paths are logged, except parts of over 40 bytes;
 //! query strings, headers and bodies are not.
 //!
-//! hyper itself answers what is not HTTP (400), too large headers and more than 100 of them (431), without a
-//! body. More headers than [`Limits::headers`] get the same 431.
+//! hyper itself answers invalid HTTP (400), too large headers and more than 100 of them (431), without a body. More
+//! headers than [`Limits::headers`] get the same 431.
 //!
 //! # Map
 //! | module | holds |
@@ -51,7 +51,7 @@
 //! | `occupancy` | [`Occupancy`]: how many connections are in use, and a line in the log when clients wait for one |
 //! | `read_deadline` | when a client must have sent the bytes that it owes |
 //! | `connection` | one connection from its first byte to its close |
-//! | `activity` | what a connection is doing, and until when it may |
+//! | `activity` | the phase of a connection, and its deadline |
 //! | `watched_socket` | the socket; reports I/O to `activity` |
 //! | `exchange` | one request and its answer |
 //! | `admission` | which requests are accepted: methods, `Host`, transfer coding, announced length |
@@ -61,10 +61,10 @@
 //! | `proxy_warnings` | proxies that are not named, or write the other header |
 //! | `request_id` | the id every answer carries |
 //! | `request_path` | one form of each path |
-//! | `refusal` | what the front door answers itself, and the [`ErrorPages`] of these answers |
+//! | `refusal` | the front door's own answers, and their [`ErrorPages`] |
 //! | `security_headers` | the headers on every answer |
 //! | `request_log` | one event per request |
-//! | `shown_path` | what the log shows of its path |
+//! | `shown_path` | its path as the log shows it |
 //! | `observer` | a callback after each request |
 //! | `trace_context`, `tracer` | the trace context of a request, and its span here |
 

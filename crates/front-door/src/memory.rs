@@ -5,13 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a connection pins at most: unread and unsent bytes in the kernel (the receive buffer's default of 128
-/// KiB, and [`SEND_BUFFER`](crate::listen::SEND_BUFFER), which the kernel doubles), the head and body of a
-/// request (96 KiB), and hyper's own buffers (32 KiB).
+/// The maximum memory of a connection: unread and unsent bytes in the kernel (the receive buffer's default of
+/// 128 KiB, and [`SEND_BUFFER`](crate::listen::SEND_BUFFER), which the kernel doubles), the head and body of
+/// a request (96 KiB), and hyper's own buffers (32 KiB).
 const PINNED_BY_CONNECTION: u64 = 384 * 1024;
 
-/// The memory that this process may use: the smallest limit of its control groups, or what the machine has.
-/// `None` where neither is known.
+/// The memory that this process may use: the smallest limit of its control groups, or the memory of the
+/// machine. `None` if neither is known.
 pub(crate) fn limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let groups = limit_files(&groups)

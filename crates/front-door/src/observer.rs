@@ -13,7 +13,7 @@ use tracing::Span;
 pub struct Exchanged<'a> {
     /// How it was asked.
     pub method: &'a Method,
-    /// What was asked for.
+    /// The request target.
     pub uri: &'a Uri,
     /// The answer, the body of which is yet to be sent. Its extensions are those that the application set.
     /// There is none if the client left before.

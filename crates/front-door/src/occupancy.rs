@@ -38,15 +38,15 @@ impl Occupancy {
     }
 }
 
-/// One line when clients wait for a connection, and one when none has waited for a while. What lasts less than
-/// a second in all is not logged: at the limit, an idle connection is closed at once for a new client.
+/// One line when clients wait for a connection, and one when none has waited for a while. Less than a second
+/// in all is not logged: at the limit, an idle connection is closed at once for a new client.
 pub(crate) async fn log_saturation(
     mut serving: watch::Receiver<ServingState>,
     connections: usize,
 ) -> Infallible {
     loop {
         let began = serving.wait_for(|serving| serving.saturation.since().is_some());
-        // Only the front door ends the channel, and then nobody waits for this.
+        // The channel ends only with the front door, and then no caller waits for this.
         let Ok(waited) = began
             .await
             .map(|serving| serving.saturation.total(Instant::now()))
@@ -61,7 +61,7 @@ pub(crate) async fn log_saturation(
                 is_logged = true;
                 warn!(
                     connections,
-                    "all connections are in use, and clients wait for one: see who holds them, or raise --max-connections"
+                    "all connections are in use, and clients wait: check which clients hold them, or raise --max-connections"
                 );
             }
             if saturation.is_over(now) {

@@ -2,10 +2,10 @@
 
 use rustix::process::{Resource, getrlimit};
 
-/// Enough for any load this service is built for. What they pin in memory is bounded apart (`memory`).
+/// Enough for any load this service is built for. Their memory is bounded separately (`memory`).
 const MOST_CONNECTIONS: usize = 10_000;
 
-/// What the database pool, logs and libraries are left with at most; on a small limit it is a quarter.
+/// The files reserved for the database pool, logs and libraries; with a small limit, a quarter of it.
 const LEFT_FOR_OTHERS: usize = 512;
 
 /// The soft limit of open files (`RLIMIT_NOFILE`), or `None` where there is none.

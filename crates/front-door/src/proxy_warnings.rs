@@ -13,11 +13,11 @@ use crate::{
     ip_network::network_of_machine,
 };
 
-/// Anybody can send a header, so that a peer is warned of once, and only so many are: a scanner cannot fill
-/// the log, and does not use up the warning of the proxy that comes after it.
+/// Any client can send the header, so each peer is warned of once, and only this many peers: a scanner can
+/// neither fill the log nor use up the warning about a proxy that comes after it.
 const MOST_PEERS: usize = 16;
 
-/// What was warned of.
+/// The warnings that were logged.
 #[derive(Debug, Default)]
 pub(crate) struct ProxyWarnings {
     unknown: FirstPeers,
@@ -29,7 +29,7 @@ pub(crate) struct ProxyWarnings {
 struct FirstPeers(Mutex<Vec<IpNet>>);
 
 impl ProxyWarnings {
-    /// Warns of what is wrong about a request from `peer`, if that is new.
+    /// Warns of wrong forwarding headers from `peer`, once for each kind.
     pub(crate) fn look_at(&self, trusted: &TrustedProxies, peer: SocketAddr, headers: &HeaderMap) {
         if !is_forwarded(headers) {
             return;

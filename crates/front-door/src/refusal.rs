@@ -1,4 +1,4 @@
-//! What the front door answers itself, and the pages of these answers.
+//! The front door's own answers, and their pages.
 
 use std::sync::Arc;
 
@@ -18,19 +18,19 @@ pub enum RefusalReason {
     /// There are more headers than [`Limits::headers`](crate::Limits::headers). The answer has no body, and
     /// no [`ErrorPages`] are asked for it.
     TooManyHeaders,
-    /// TRACE would echo credentials, CONNECT would make this a proxy. `Allow` has what the target's resource
-    /// allows.
+    /// TRACE would echo credentials, CONNECT would make this a proxy. `Allow` has the methods of the target's
+    /// resource.
     MethodNotAllowed,
     /// The body did not arrive within [`Deadlines::body`](crate::Deadlines::body).
     BodyTooSlow,
     /// The body is longer than [`Limits::body_bytes`](crate::Limits::body_bytes).
     BodyTooLarge,
-    /// The application took longer than [`Deadlines::handler`](crate::Deadlines::handler). What it had begun
-    /// may or may not have happened.
+    /// The application took longer than [`Deadlines::handler`](crate::Deadlines::handler). The outcome is
+    /// unknown.
     HandlerTooSlow,
     /// The client waited for a place when the shutdown began. Nothing has happened.
     ShuttingDown,
-    /// The application panicked. What it had begun may or may not have happened.
+    /// The application panicked. The outcome is unknown.
     HandlerPanicked,
 }
 

@@ -57,7 +57,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// The value of a header that is there once.
+/// The value of a header that the request has exactly once.
 pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {

@@ -15,8 +15,8 @@ use crate::{
     shown_path::{short_path, without_long_part},
 };
 
-/// Writes down one request: what was asked by whom and how it ended. Never a query string or a header, which
-/// may hold secrets. Its id is in the span around it.
+/// Logs one request: method, path, client and outcome. Never a query string or a header, which may hold
+/// secrets. Its id is in the span around it.
 pub(crate) struct RequestLog<'a> {
     method: &'a Method,
     uri: &'a Uri,

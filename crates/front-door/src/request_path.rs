@@ -6,8 +6,8 @@ use poem::http::{Uri, uri::PathAndQuery};
 /// (RFC 3986 §6.2.2.2): `/%75ser` is `/user`. The query stays as it is.
 ///
 /// Nothing else is decoded, and nothing twice, so that no delimiter (`/`, `?`, `;`, `%`) appears that a proxy
-/// did not see as one. A path that would have a dot segment then, which a proxy may or may not have removed,
-/// stays as it is, and leads nowhere.
+/// did not see as one. A path that would then have a dot segment, which a proxy may or may not have removed,
+/// is not changed, and is not found.
 pub(crate) fn normalize(uri: &mut Uri) {
     if !uri.path().contains('%') {
         return;

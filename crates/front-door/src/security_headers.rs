@@ -7,7 +7,7 @@ const NO_PAGE: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
 );
 
-/// A year, for this host only: what runs on its subdomains is not ours to decide.
+/// A year, for this host only: its subdomains may have services without TLS.
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
 /// An answer that is no page needs no `Referer` elsewhere.
@@ -35,7 +35,7 @@ static ALWAYS: [(HeaderName, HeaderValue); 5] = [
     ),
 ];
 
-/// What an adapter may choose for a page of its own.
+/// Headers that an adapter may set for a page of its own.
 static UNLESS_CHOSEN: [(HeaderName, HeaderValue); 2] = [
     (header::CONTENT_SECURITY_POLICY, NO_PAGE),
     (header::REFERRER_POLICY, NO_REFERRER),
@@ -55,7 +55,7 @@ impl SecurityHeaders {
     /// Sets the headers, but for the policies that the application has chosen.
     pub(crate) fn set(&self, headers: &mut HeaderMap) {
         headers.remove(header::SERVER);
-        // Room for these and for what the front door adds, so that the map grows once.
+        // Room for these and for the headers that the front door adds, so that the map grows once.
         headers.reserve(ALWAYS.len() + UNLESS_CHOSEN.len() + 3);
         for (name, value) in &ALWAYS {
             headers.insert(name, value.clone());

@@ -1,4 +1,4 @@
-//! What all connections must know about the server.
+//! The state of the server that all connections share.
 
 use tokio::{
     sync::watch,
@@ -62,7 +62,7 @@ pub(crate) fn change(serving: &watch::Sender<ServingState>, change: impl FnOnce(
     });
 }
 
-/// Waits for a deadline that depends on the state, whatever becomes of it meanwhile.
+/// Waits for a deadline that depends on the state, which may change meanwhile.
 pub(crate) async fn until(
     mut serving: watch::Receiver<ServingState>,
     deadline: impl Fn(&ServingState) -> Instant,

@@ -1,9 +1,9 @@
-//! Paths without what may be a secret.
+//! Paths for the log, without parts that may be secrets.
 
 use std::borrow::Cow;
 
-/// The most bytes of a method, or of a part of a path, that are written down. Ids and slugs have at most 40;
-/// what is longer may be a token that somebody put where its id belongs.
+/// The maximum length of a method, or of a part of a path, that is logged. Ids and slugs have at most 40; a
+/// longer part may be a token in place of its id.
 const LONGEST_PART: usize = 40;
 
 /// The most bytes of a path that are written down.

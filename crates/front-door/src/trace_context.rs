@@ -21,7 +21,7 @@ pub struct TraceParent<'a> {
 }
 
 impl<'a> TraceParent<'a> {
-    /// What the only `traceparent` says (W3C Trace Context §3.2), if it is valid.
+    /// The request's `traceparent`, if there is exactly one and it is valid (W3C Trace Context §3.2).
     pub(crate) fn given_in(headers: &'a HeaderMap) -> Option<Self> {
         let parent = only(headers, &TRACEPARENT)?.to_str().ok()?;
         let mut fields = parent.split('-');

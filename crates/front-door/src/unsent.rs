@@ -1,4 +1,4 @@
-//! How much of all answers waits in this process for clients to take it.
+//! The bytes of all answers that wait in this process for clients to read them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -103,7 +103,7 @@ async fn caller(request: &Request, api: &HttpApi) -> Result<Caller, Problem> {
 enum NoToken {
     /// It has no credentials, or none of a scheme that this API knows.
     Missing,
-    /// It has several, or such that are no text.
+    /// Several headers, or one that is no text.
     Malformed,
 }
 

@@ -4,7 +4,7 @@ use keyward_domain::api_key::ApiKey;
 use poem::Request;
 use poem::http::{HeaderName, header};
 
-/// What a precondition header lists.
+/// The value of a precondition header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EntityTags {
     /// `*`: any existing representation.
@@ -88,7 +88,7 @@ fn read_line(mut rest: &[u8], tags: &mut Vec<(String, bool)>) -> Result<(), Malf
     }
 }
 
-/// What follows these bytes at the beginning.
+/// The rest after this prefix.
 fn without_leading<'a>(bytes: &'a [u8], skipped: &[u8]) -> &'a [u8] {
     let start = bytes.iter().position(|byte| !skipped.contains(byte));
     &bytes[start.unwrap_or(bytes.len())..]

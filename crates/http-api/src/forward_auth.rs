@@ -1,11 +1,11 @@
 //! Forward authentication: a gateway asks `/api/v1/auth` about each request before it passes that request on.
 //!
-//! Gateways differ in what they ask with: `GET`, or the method of the request in question; `/api/v1/auth`
-//! alone, or with that request's path and query behind it, as Envoy does; with its body, or without. All of
-//! it becomes the one operation of the document, [`AuthResource`](crate::resources::AuthResource), so that an
-//! answer never depends on it. In particular a preflight (`OPTIONS` without credentials) is refused as any
-//! request without credentials: a gateway that should answer preflights does so before it asks. Only the
-//! header `Allow` is in answers to `OPTIONS` alone.
+//! Gateways send different requests: `GET`, or the method of the original request; `/api/v1/auth` alone, or
+//! followed by the original path and query, as from Envoy; with the original body, or without. All of these
+//! become the one operation of the document, [`AuthResource`](crate::resources::AuthResource), so that an
+//! answer never depends on the difference. In particular, a preflight (`OPTIONS` without credentials) is
+//! refused like any request without credentials: a gateway that should answer preflights does so before it
+//! asks Keyward. Only answers to `OPTIONS` have the header `Allow`.
 
 use poem::Request;
 use poem::http::uri::PathAndQuery;
@@ -18,8 +18,8 @@ use crate::request::form_decoded;
 pub(crate) const PROJECT: &str = "project";
 
 /// Makes a request to [`FORWARD_AUTH`] or to a path below it the request of the operation, without a body;
-/// leaves every other request as it is. So a path below it that has dot segments leads nowhere: a proxy that
-/// keeps others from asking may have taken it for another path.
+/// leaves every other request unchanged. So a path below it with dot segments is not found: a proxy that
+/// refuses this path to others may have read it as another one.
 pub(crate) fn reduce_to_operation(request: &mut Request) {
     let path = request.uri().path();
     if !paths::is_forward_auth(path) {
@@ -29,13 +29,12 @@ pub(crate) fn reduce_to_operation(request: &mut Request) {
         *request.uri_mut() = operation_uri(request.uri());
     }
     request.set_method(Method::GET);
-    // hyper closes the connection after the response rather than read a body that nobody wants.
+    // hyper closes the connection after the response rather than read the unused body.
     drop(request.take_body());
 }
 
-/// The operation's URI for a path below it. Its query is that of the request in question, but for the
-/// project: if that were dropped, too, a gateway that asks for a project at `/api/v1/auth/` would let
-/// everybody pass.
+/// The operation's URI for a path below it. The query is that of the original request, and only `project` is
+/// kept: without it, a gateway that asks for a project at `/api/v1/auth/` would accept every key.
 fn operation_uri(asked: &Uri) -> Uri {
     let parameters = asked.query().unwrap_or_default().split('&');
     let is_project = |name: &str| form_decoded(name).is_some_and(|name| name == PROJECT);

@@ -10,8 +10,8 @@ use rustls_pki_types::pem::PemObject as _;
 use serde::Deserialize;
 use tracing::warn;
 
-/// What precedes the point of a P-256 key in its `SubjectPublicKeyInfo` (RFC 5480): the algorithm, the curve,
-/// and that 65 bytes of an uncompressed point follow.
+/// The bytes before the point of a P-256 key in its `SubjectPublicKeyInfo` (RFC 5480): the algorithm, the
+/// curve, and that 65 bytes of an uncompressed point follow.
 const P256_PREFIX: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
     0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
@@ -66,7 +66,7 @@ impl GitHubKeys {
     /// be used.
     ///
     /// # Errors
-    /// Tells what is wrong first.
+    /// The first error.
     pub fn parse(json: &[u8]) -> Result<Self, InvalidGitHubKeys> {
         let read: PublicKeys =
             serde_json::from_slice(json).map_err(|error| InvalidGitHubKeys::Form { line: error.line() })?;
@@ -80,7 +80,7 @@ impl GitHubKeys {
             match p256_point(&key) {
                 Some(point) => _ = keys.insert(key_identifier, point),
                 None => {
-                    warn!(index, "skipped key of GitHub: not ECDSA P-256");
+                    warn!(index, "GitHub key skipped: not ECDSA P-256");
                 }
             }
         }
@@ -173,7 +173,7 @@ QM0D/Mh2nlMTEhTmkOMnp6b/Na904euz
     }
 
     #[test]
-    fn what_is_no_public_key_is_named() {
+    fn invalid_public_key_is_reported() {
         let private = P256.replace("PUBLIC", "PRIVATE");
         let broken = P256.replace('M', "*");
         for key in ["", "x", &private, &broken, &P256[..60]] {

@@ -36,9 +36,8 @@ impl<T: ToJSON> IntoResponse for Json<T> {
     }
 }
 
-/// An answer with the same JSON body as [`Json`], for what is answered all the time: it is written at once,
-/// and not made into a tree of values first, in which every name and value has memory of its own. A test
-/// compares the two.
+/// An answer with the same JSON body as [`Json`], for frequent requests: it is serialized directly, without a
+/// tree of values, in which every name and value has memory of its own. A test compares the two.
 pub(crate) struct WrittenJson<T>(pub(crate) T);
 
 impl<T: Type> Payload for WrittenJson<T> {

@@ -9,7 +9,7 @@ const AT_ONCE: usize = 16;
 /// How many of them may be of one client, so that one who sends slowly leaves room for others.
 const OF_ONE_CLIENT: usize = 2;
 
-/// Whose large reports are being dealt with, each as often as it has one.
+/// The clients whose large reports are being handled, each once for each report.
 #[derive(Default)]
 pub(crate) struct LargeReports(Mutex<Vec<Option<ClientNetwork>>>);
 

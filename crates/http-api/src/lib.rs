@@ -6,7 +6,7 @@
 //!
 //! | to read about | look at |
 //! |---|---|
-//! | what operations there are, and what they answer | `resources` |
+//! | the operations and their answers | `resources` |
 //! | which of them a request is for | `operations` |
 //! | who sends a request | `authentication`, `verifier_authentication`, `github_keys` |
 //! | what operations use | `services` |

@@ -16,9 +16,9 @@ type Answering<'a> = Pin<Box<dyn Future<Output = poem::Result<Response>> + Send 
 
 /// The operations of an API, by path and method.
 ///
-/// poem-openapi would serve them itself, but its endpoint copies each request several times and reads its
-/// query and its cookies, whatever the operation (`docs/performance.md`). Here, operations cannot use its
-/// `Query` and `CookieJar`.
+/// poem-openapi would serve them itself, but its endpoint copies each request several times and always reads
+/// its query and its cookies (`docs/performance.md`). Here, operations cannot use its `Query` and
+/// `CookieJar`.
 pub(crate) struct Operations {
     at_fixed_paths: HashMap<String, Methods>,
     at_templates: BoxEndpoint<'static>,
@@ -52,8 +52,8 @@ impl Operations {
     }
 }
 
-/// What one path answers to each method. poem's `RouteMethod` would put each endpoint into a further box, and
-/// does not tell which methods there are.
+/// The endpoints of one path by method. poem's `RouteMethod` would put each endpoint into a further box, and
+/// does not list its methods.
 pub(crate) struct Methods {
     endpoints: Vec<(Method, BoxEndpoint<'static>)>,
     allowed: AllowedMethods,

@@ -13,10 +13,10 @@ pub const API_KEYS: &str = "/api/v1/user/api-keys";
 /// The projects that the calling key reaches; each one is below.
 pub const PROJECTS: &str = "/api/v1/user/projects";
 
-/// What gateways ask before they pass a request on; each path below it is the same.
+/// Forward authentication, for gateways; each path below it is the same.
 pub(crate) const FORWARD_AUTH: &str = "/api/v1/auth";
 
-/// What services ask about the tokens that clients send them.
+/// Introspection, for services that get tokens from clients.
 pub(crate) const INTROSPECTION: &str = "/api/v1/introspect";
 
 /// Where anybody reports tokens that they found.

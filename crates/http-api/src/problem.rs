@@ -211,7 +211,7 @@ impl Problem {
         }
     }
 
-    /// The same request is being handled; what became of it can soon be asked.
+    /// The same request is being handled; a repetition soon gets its outcome.
     pub(crate) fn in_progress() -> Self {
         Self {
             retry_after: Some(1),

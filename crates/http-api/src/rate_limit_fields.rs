@@ -70,7 +70,7 @@ fn append(name: HeaderName, value: String, headers: &mut HeaderMap) {
     }
 }
 
-/// What the answer to a request reports of its limits, as data of the request.
+/// The limits that the answer to a request reports, as data of the request.
 #[derive(Clone, Default)]
 pub(crate) struct LimitReport(Arc<OnceLock<Vec<LimitState>>>);
 

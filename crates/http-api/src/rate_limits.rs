@@ -34,8 +34,8 @@ pub struct RateLimits {
     pub leak_reports: Option<Arc<Limiter<ClientNetwork>>>,
 }
 
-/// Who is connected, where that is a trusted proxy which forwarded the client's address. The server sets it
-/// as data of such requests, and of no others.
+/// The address of the trusted proxy that forwarded the client's address. The server sets it as data of such requests
+/// only.
 #[derive(Debug, Clone, Copy)]
 pub struct PeerAddress(pub IpAddr);
 
@@ -70,7 +70,7 @@ impl<'a> Attempt<'a> {
         self.is_under_way.store(true, Ordering::Relaxed);
     }
 
-    /// It is known whether what was sent is accepted.
+    /// Ends the attempt: it is known whether its token is accepted.
     pub(crate) fn ended(&self) {
         self.is_under_way.store(false, Ordering::Relaxed);
     }
@@ -111,9 +111,9 @@ impl<'a> Attempt<'a> {
 
     /// Where the attempt counts, if it does.
     ///
-    /// A gateway asks on behalf of many clients. The response for one, and its delay, must not depend on what
-    /// others send; so its attempts count neither for it nor for the addresses that it forwards. A client
-    /// that asks the same without being a trusted proxy may be a stranger, and counts like everybody.
+    /// A gateway asks on behalf of many clients. The response for one, and its delay, must not depend on the requests
+    /// of others; so a gateway's attempts count neither for its own address nor for those that it forwards. A client
+    /// that is no trusted proxy may be a stranger, and its attempts count as usual.
     fn counted(&self) -> Option<(&'a FailedAuthentications, IpAddr)> {
         let failures = self.limit?;
         let is_of_trusted_gateway =
@@ -128,7 +128,7 @@ impl<'a> Attempt<'a> {
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
         if *self.is_under_way.get_mut() {
-            // The client is gone, so the limit is not reported.
+            // The client has left, so the limit is not reported.
             let _ = self.count();
         }
     }

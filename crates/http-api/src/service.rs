@@ -48,8 +48,8 @@ impl HttpApi {
 
 /// poem's own nesting would reject a path that is not UTF-8 before authentication.
 ///
-/// What poem's middlewares would do for operations stands here: each of them makes the future of every
-/// request larger by another copy of the request.
+/// This replaces poem's middlewares for operations: each of them makes the future of every request larger by
+/// another copy of the request.
 struct OperationsAndPages {
     operations: Operations,
     services: Arc<Services>,

@@ -1,4 +1,4 @@
-//! What the API is made of.
+//! The services that the API uses.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct HttpApi {
     pub keys: PersonalKeys,
     /// The projects that callers reach.
     pub projects: Arc<dyn ReachableProjects>,
-    /// Who may introspect tokens; nobody without it.
+    /// The services that may introspect tokens; `None` refuses all.
     pub verifiers: Option<Arc<Current<Verifiers>>>,
     /// Takes reports of leaked keys.
     pub leaks: RevokeLeakedKeys,

@@ -89,7 +89,7 @@ impl BasicCredentials {
     }
 }
 
-/// What the one `Authorization` header has, if it is well-formed.
+/// The credentials in the only `Authorization` header, if it is well-formed.
 fn basic_credentials(request: &Request) -> Option<BasicCredentials> {
     let mut headers = request.headers().get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (headers.next(), headers.next()) else {

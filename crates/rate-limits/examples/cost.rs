@@ -1,4 +1,4 @@
-//! What counting a request costs: `cargo run --release -p keyward-rate-limits --example cost`.
+//! The cost of counting a request: `cargo run --release -p keyward-rate-limits --example cost`.
 
 #![expect(
     clippy::expect_used,

@@ -11,13 +11,13 @@ use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
 
 /// The most recently and most often used counters; those of others make room, as if they had never been used.
 ///
-/// So an attacker who sends from many addresses can neither make this grow nor shut anybody out who was not
-/// counted: a limit fails open. Nor is a counter that is used easily forgotten: one that was used again stays
-/// while others come that are used only once (quick_cache takes the once-used out first, as S3-FIFO does),
-/// and somebody with addresses enough to use as many counters more than once has more requests by these
-/// addresses than by the one counter that they reset.
+/// So an attacker who sends from many addresses can neither make this grow nor get clients refused that were
+/// not counted: a limit fails open. An active counter is not easily evicted: one that was used again stays
+/// while others are used only once (quick_cache evicts those first, as S3-FIFO does), and an attacker with
+/// enough addresses to use that many counters twice gets more requests through these addresses than by
+/// resetting one counter.
 ///
-/// The hash function has a random key, so that nobody chooses addresses which fall together.
+/// The hash function has a random key, so that an attacker cannot choose addresses that collide.
 pub(crate) struct Counters<K>(Cache<K, Arc<InMemoryState>>);
 
 impl<K: Hash + Eq + Clone> Counters<K> {

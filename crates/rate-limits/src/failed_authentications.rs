@@ -35,11 +35,11 @@ const MAX_WAIT: Duration = Duration::from_millis(500);
 /// never refused because of its neighbours: a whole company may share an address (NAT), and one of its
 /// programs may have a dead key.
 ///
-/// Whether a token is accepted is known only when it was looked up. So an address beyond its limit is still
-/// served, but what may be a guess, because no key with that token was found here before, it looks up in a
-/// *lane* of its own: two at a time, in order of arrival, each after half a second at most. That costs a
-/// valid key the wait for its neighbours' guesses when it is used here for the first time. Refusing before
-/// the look-up would lock out such keys; a queue that drops somebody would, too.
+/// Whether a token is accepted is known only after its look-up. So an address beyond its limit is still served, but
+/// tokens that may be guesses, because no key with them was found here before, are looked up in a *lane* of its own:
+/// two at a time, in order of arrival, each after half a second at most. So a valid key waits for its neighbours'
+/// guesses when it is used here for the first time. Refusing before the look-up would lock out such keys, and so would
+/// a queue that drops requests.
 ///
 /// The lane only slows clients that wait for answers: a look-up that waited for half a second is made beside
 /// the two. What protects the database from a burst of guesses is that its connections are shared fairly

@@ -2,8 +2,8 @@
 //!
 //! A limit allows a [quota](Quota) of requests to whomever it counts: an API key, an organization, or the
 //! [network](ClientNetwork) of an address. The algorithm is that of the crate `governor` (GCRA), so a quota
-//! comes back evenly, and a counter is one number. Here is what `governor` leaves to its users: how many
-//! counters there may be, who is counted together, and what answers report.
+//! comes back evenly, and a counter is one number. This crate adds what `governor` lacks: a bound on the
+//! number of counters, the choice of who is counted together, and the fields in answers.
 //!
 //! | to read about | look at |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What answers report of a limit: the fields `RateLimit` and `RateLimit-Policy` of
+//! The state of a limit as answers report it: the fields `RateLimit` and `RateLimit-Policy` of
 //! draft-ietf-httpapi-ratelimit-headers, as of September 2025 (version 10), and the seconds of `Retry-After`.
 
 use std::fmt::{self, Write as _};

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_are_told_what_is_left_and_when_more_comes() {
+    fn answers_report_remaining_requests_and_reset_time() {
         let clock = TestClock::default();
         let limiter = clock.limiter("2/1m", 10);
         let first = limiter.count(&1).unwrap();

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// So many requests in so many seconds.
+/// A number of requests in a number of seconds.
 ///
 /// They may come all at once; then they come back one by one, evenly over the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_refused_with_what_is_wrong() {
+    fn other_texts_are_refused_with_a_reason() {
         for (text, wrong) in [
             ("", InvalidQuota::Form),
             ("600", InvalidQuota::Form),

@@ -47,10 +47,10 @@ pub struct CountedKey {
     pub organization: u128,
 }
 
-/// Who asks about the requests of others.
+/// Callers that ask about the requests of others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Verifier {
-    /// A gateway, by the address that is connected. Whom it asks for has no part in that.
+    /// A gateway, by its own address, not by that of its client.
     Gateway(ClientNetwork),
     /// A verifier with credentials, by its name.
     Named(String),
@@ -92,7 +92,8 @@ impl RequestLimits {
     #[must_use]
     pub fn count_request(&self, key: CountedKey, from: Option<IpAddr>) -> Counted {
         let network = from.map(ClientNetwork::from);
-        // Those of few first, so that a key that is beyond its own limit uses up nobody else's.
+        // Counters of few clients first, so that a key beyond its own limit does not use up the limits of
+        // others.
         Counted::default()
             .by(self.key.as_ref(), Some(&key.key))
             .by(self.address.as_ref(), network.as_ref())
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn every_configured_limit_counts_and_is_told() {
+    fn every_configured_limit_counts_and_is_reported() {
         let limits = limits(RequestQuotas {
             per_key: quota(3),
             per_address: quota(4),
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn key_beyond_its_limit_uses_up_nobody_elses() {
+    fn key_beyond_its_limit_does_not_use_up_others() {
         let limits = limits(RequestQuotas {
             per_key: quota(1),
             per_organization: quota(3),
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn exceeded_limit_is_told_last() {
+    fn exceeded_limit_is_reported_last() {
         let limits = limits(RequestQuotas {
             per_key: quota(2),
             per_organization: quota(1),

@@ -1,4 +1,4 @@
-//! The limits use a bounded amount of memory, whatever clients send. Each test has a process of its own
+//! The limits use a bounded amount of memory for any requests of clients. Each test has a process of its own
 //! (cargo-nextest), whose memory is what it measures.
 
 #![expect(clippy::expect_used, reason = "a failed expectation is a failed test")]

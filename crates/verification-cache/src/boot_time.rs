@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A moment as the nanoseconds since this machine was started, during which it may have slept. They fit for
-/// 584 years.
+/// A time as the nanoseconds since this machine was started, including those in which it slept. They suffice
+/// for 584 years.
 ///
-/// Such moments of one machine can be compared; nothing else is known of them.
+/// Only times of the same machine can be compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BootTime(u64);
 
 /// A clock that counts while the machine sleeps.
 pub trait BootClock: Send + Sync {
-    /// The present moment.
+    /// The current time.
     ///
     /// MUST NOT jump when the time of day is set, and MUST keep counting while the machine sleeps or the
     /// process is stopped: a lease ends in the meantime, and the revocation that waited for that is answered.
@@ -25,25 +25,24 @@ pub trait BootClock: Send + Sync {
 pub struct MachineClock;
 
 impl BootTime {
-    /// The moment this long after the start.
+    /// The time this long after the start.
     #[must_use]
     pub fn since_start(time: Duration) -> Self {
         Self(nanoseconds(time))
     }
 
-    /// The moment this much later.
+    /// This much later.
     #[must_use]
     pub fn after(self, time: Duration) -> Self {
         Self(self.0.saturating_add(nanoseconds(time)))
     }
 
-    /// The time that has passed since an earlier moment; none if it is ahead.
+    /// The time that has passed since an earlier one; zero if that is ahead.
     #[must_use]
     pub const fn elapsed_since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// Nanoseconds since the start.
     pub(crate) const fn nanoseconds(self) -> u64 {
         self.0
     }

@@ -1,4 +1,4 @@
-//! What is remembered of verifications.
+//! The cache of verifications.
 
 #[cfg(test)]
 mod copying;
@@ -26,15 +26,15 @@ use crate::organizations::Organizations;
 use crate::reaches::{Reach, Reached, Reaches, reaches_within};
 
 /// How many slots keys, consumers and organizations share: half a MiB. An entry has three of them, so after
-/// 100 changes one of some 220 others is read again in vain.
+/// 100 changes, one of some 220 unchanged entries is read again.
 const SLOTS: usize = 65_536;
 
 /// Credentials of accepted tokens, by digest. Any number of threads may ask; one [`Replica`](crate::Replica)
 /// tells it what changes.
 ///
-/// It never takes more memory than it was made with: the least used make room, and nobody waits for that.
-/// What ended, or is unknown, is not kept: strangers cannot fill it. What is older than
-/// [`GREATEST_AGE`](Self::GREATEST_AGE) is not answered.
+/// It never takes more memory than its capacity: the least used entries are evicted, without a wait. Ended
+/// and unknown keys are not kept, so strangers cannot fill it. Entries older than
+/// [`GREATEST_AGE`](Self::GREATEST_AGE) are not used.
 pub struct VerificationCache {
     entries: Entries,
     organizations: Organizations,
@@ -47,13 +47,12 @@ pub struct VerificationCache {
     mutant: Option<Mutant>,
 }
 
-/// The right to remember what a query is about to find. It was got before the query: a change that is learned
-/// of in the meantime may have come after the query's snapshot, so what the query finds is not remembered
-/// then.
+/// The right to remember the result of a query, obtained before the query. A change that is learned of in the
+/// meantime may have come after the query's snapshot, so the result is not remembered then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fill {
     known: Generation,
-    /// What the query finds is as old as this.
+    /// The age of the result counts from here.
     begun: BootTime,
 }
 
@@ -62,13 +61,13 @@ pub struct Fill {
 pub(crate) struct Known(Generation);
 
 impl VerificationCache {
-    /// How long a credential is answered after it was read, at most; up to a fifth less, by its digest, so
-    /// that what was read together is not read again together.
+    /// The maximum age of a credential that is answered; up to a fifth less, by its digest, so that
+    /// credentials that were read together are not read again together.
     ///
-    /// By the protocol a credential may be kept for ever. This bounds the harm of what the protocol cannot
-    /// know: a query that a former primary answered, a row that somebody changed by hand. A key in use is
-    /// read once in some five minutes for it: 100,000 keys cost 370 look-ups a second, a few hundredths of
-    /// what a database answers.
+    /// By the protocol a credential may be kept for ever. This bounds the harm of changes that the protocol
+    /// cannot detect, such as a query that a former primary answered, or a row that was changed by hand. So a
+    /// key in use is read about every five minutes: 100,000 keys cost 370 look-ups a second, a few hundredths
+    /// of a database's capacity.
     pub const GREATEST_AGE: Duration = Duration::from_secs(300);
 
     /// An empty cache, which takes at most this many bytes: seven eighths for credentials, and one for their
@@ -111,15 +110,14 @@ impl VerificationCache {
         self.under_lease(self.known(), now)
     }
 
-    /// What is known now.
     pub(crate) fn known(&self) -> Known {
         Known(self.marks.now())
     }
 
-    /// Looks at the lease after the generation was read: if the lease has not ended by then, everything is
-    /// cleared later than what was read, before there is another lease. In the other order, all of that may
-    /// come in between: the generation would be that of the new registration, and the query may be older than
-    /// it.
+    /// Looks at the lease after the generation was read: if the lease has not ended by then, the cache is
+    /// cleared after that before it gets another lease. In the other order, the lease could end and the cache
+    /// be cleared in between: the generation would be that of the new registration, and the query might be
+    /// older than it.
     pub(crate) fn under_lease(&self, known: Known, now: BootTime) -> Option<Fill> {
         #[cfg(test)]
         if self.mutant == Some(Mutant::FillWithoutLease) {
@@ -128,9 +126,9 @@ impl VerificationCache {
         self.has_lease(now).then_some(known.fill(now))
     }
 
-    /// Remembers what the query found, unless its end has come, or a change was learned of since that may
-    /// concern it. An end that is planned comes with the credential, and is compared with the time of day at
-    /// each use.
+    /// Remembers a credential that the query found, unless its end has come or a change was learned of since
+    /// that may concern it. A planned end is stored with the credential, and is compared with the time of day
+    /// at each use.
     pub fn fill(&self, fill: Fill, digest: &TokenDigest, credential: &Credential) {
         let known = self.known_by(fill);
         let [byte, ..] = *digest.as_bytes();
@@ -147,14 +145,14 @@ impl VerificationCache {
         self.entries.contains_key(digest.as_bytes())
     }
 
-    /// Holds nothing of a token any more.
+    /// Removes the entry of a token.
     pub(crate) fn forget(&self, digest: &TokenDigest) {
         if self.holds(digest) {
             self.entries.remove(digest.as_bytes());
         }
     }
 
-    /// What a consumer reaches, if it is remembered and the lease covers this moment.
+    /// The projects that a consumer reaches, if they are remembered and the lease covers this time.
     pub(crate) fn find_reached(&self, consumer: MembershipId, now: BootTime) -> Option<Reached> {
         if !self.has_lease(now) {
             return None;
@@ -168,7 +166,7 @@ impl VerificationCache {
         (is_current && self.is_young(usable_until, now)).then_some(projects)
     }
 
-    /// Remembers what a consumer reaches as [`fill`](Self::fill) does a credential.
+    /// Remembers the projects that a consumer reaches, as [`fill`](Self::fill) does a credential.
     pub(crate) fn fill_reached(&self, fill: Fill, consumer: MembershipId, projects: Reached) {
         let known = self.known_by(fill);
         if projects.is_current(consumer, known, &self.marks) {
@@ -190,7 +188,7 @@ impl VerificationCache {
         self.entries.len()
     }
 
-    /// For how many consumers it holds what they reach.
+    /// The number of consumers whose projects it holds.
     #[must_use]
     pub fn len_reached(&self) -> usize {
         self.reaches.len()
@@ -251,7 +249,7 @@ impl VerificationCache {
         now < usable_until
     }
 
-    /// Until when what a query found may be answered, by a random byte of what it was asked for.
+    /// Until when the result of a query may be answered, varied by a random byte of its subject.
     fn usable_until(&self, fill: Fill, byte: u8) -> BootTime {
         let less = self.greatest_age / 5 / 256 * u32::from(byte);
         fill.begun.after(self.greatest_age.saturating_sub(less))
@@ -275,8 +273,8 @@ impl Known {
 /// Entries by digest.
 type Entries = Cache<[u8; 32], Entry>;
 
-/// Entries that are few enough for this much memory. Their table is made at once, since it would be copied
-/// when it grows; the system provides the memory as it is used.
+/// Entries that are few enough for this much memory. Their table is allocated at once, because a growing one
+/// would be copied; the system provides the memory only as it is used.
 fn entries_within(bytes: usize) -> Entries {
     let capacity = bytes / slot::<[u8; 32], Entry>();
     let entries = cache(capacity, capacity, UnitWeighter);

@@ -76,8 +76,7 @@ impl Credentials for CachedCredentials {
         remembered
     }
 
-    /// What a lease or its age keeps from being answered is held all the same, until it turns out to have
-    /// ended.
+    /// Also true of entries that cannot be answered now, for want of a lease or because of their age.
     fn is_familiar(&self, digest: &TokenDigest) -> bool {
         self.cache.holds(digest)
     }

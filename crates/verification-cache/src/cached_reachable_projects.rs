@@ -13,7 +13,7 @@ use crate::boot_time::BootClock;
 use crate::cache::VerificationCache;
 use crate::reaches::Reached;
 
-/// A time after all ends that anybody plans. Who reaches a project then has a membership without a planned
+/// A time after all planned ends. A consumer that reaches a project then has a membership without a planned
 /// end, and reaches it at any time until something changes.
 const AFTER_ALL_ENDS: DateTime<Utc> = DateTime::from_timestamp(253_402_300_799, 0).unwrap();
 
@@ -26,7 +26,7 @@ pub struct CachedReachableProjects {
 }
 
 impl CachedReachableProjects {
-    /// What reaches more is not kept.
+    /// A consumer that reaches more is not kept.
     pub const MOST: PageSize = PageSize::DEFAULT;
 
     /// Puts a cache before a store.

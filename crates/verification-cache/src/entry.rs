@@ -33,7 +33,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Nothing if the credential has ended.
+    /// `None` if the credential has ended.
     pub(crate) fn of(credential: &Credential, known: Generation, usable_until: BootTime) -> Option<Self> {
         let Credential {
             api_key,
@@ -88,7 +88,7 @@ impl Entry {
     }
 }
 
-/// The time of an end that is planned; nothing if it has come.
+/// The time of a planned end; `None` if it has come.
 const fn planned(end: Option<End>) -> Option<Option<DateTime<Utc>>> {
     match end {
         None => Some(None),

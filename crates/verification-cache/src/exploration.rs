@@ -3,9 +3,9 @@
 //! that begins after the answer to the revocation of its key. The same for what is remembered of the projects
 //! that consumers reach, and the answers to their removal and addition.
 //!
-//! The logic is the one that serves; [`world`] has in place of databases, networks and clocks what can happen
-//! to them. Time passes only where the exploration lets it, without a bound, so a process that does nothing
-//! meanwhile is one that is stopped.
+//! It runs the code that servers run; [`world`] replaces databases, networks and clocks by models of what can
+//! happen to them. Time passes only in a step of its own, by any amount, so a process that does nothing
+//! meanwhile models one that is stopped.
 
 mod database;
 mod machine;
@@ -37,7 +37,7 @@ const ONE_KEY: Bounds = Bounds {
     clock: LeaseClock::Boot,
 };
 
-/// Of two keys each is revoked.
+/// Two keys, and both are revoked.
 const TWO_KEYS: Bounds = Bounds {
     revocations: 2,
     ..ONE_KEY
@@ -77,7 +77,7 @@ const RESTORED: Bounds = Bounds {
     ..TWO_KEYS
 };
 
-/// Of two keys each is revoked, and one reader reads the replicas for both revocations.
+/// Two keys, both are revoked, and one reader reads the replicas for both revocations.
 const WATCHED: Bounds = Bounds {
     pausing: 0,
     has_watch: true,
@@ -203,7 +203,7 @@ fn fill_that_began_without_a_lease_is_found() {
 }
 
 #[test]
-fn lease_checked_before_what_is_known_is_found() {
+fn lease_checked_before_the_generation_is_found() {
     // The first revocation strikes the replica off, and the second one is not waited for.
     assert_found(Mutant::LeaseCheckedFirst, TWO_KEYS);
 }

@@ -8,10 +8,10 @@
 //!
 //! | to read about | look at |
 //! |---|---|
-//! | what is kept, and until when | [`VerificationCache`], [`CachedCredentials`], [`CachedReachableProjects`] |
-//! | how often it answers | [`Lookups`] |
+//! | the cache, and how long entries stay | [`VerificationCache`], [`CachedCredentials`], [`CachedReachableProjects`] |
+//! | counters of hits and misses | [`Lookups`] |
 //! | which tokens were found before, without the cache | [`FamiliarCredentials`] |
-//! | what a replica does with what it reads | [`Replica`] |
+//! | what a replica does after each poll | [`Replica`] |
 //! | how long a revocation waits | [`Wait`] |
 //! | the clock of leases | [`BootTime`] |
 //!

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Lookups {
     /// How many were answered from memory.
     pub hits: Count,
-    /// For how many the store was asked, whatever it answered.
+    /// Lookups in the store, found or not.
     pub misses: Count,
     /// How many of those found a credential under a lease, so that the cache was given it.
     pub fills: Count,

@@ -5,17 +5,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use keyward_domain::access_changes::Concern;
 use uuid::Uuid;
 
-/// How many changes this process has learned of. What was read from the database while this was at some value
-/// knows all changes up to it.
+/// The number of changes that this process has learned of. A read from the database that begins at a
+/// generation sees all changes up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Generation(u64);
 
 /// The generation at which each key, consumer and organization changed last.
 ///
-/// Identifiers share slots: one that shares a slot with what changed is taken as changed, too, and is read
-/// again. So the table never grows, and an eviction is one write, whatever was remembered.
+/// Identifiers share slots: one that shares a slot with a changed one counts as changed, too, and is read
+/// again. So the table never grows, and an eviction is one write, however much is remembered.
 ///
-/// Every operation is sequentially consistent. One thread advances it; any number ask.
+/// Every operation is sequentially consistent. One thread writes; any number read.
 pub(crate) struct Marks {
     now: AtomicU64,
     all: AtomicU64,
@@ -50,7 +50,7 @@ impl Marks {
         self.organizations.load(Ordering::SeqCst) <= known.0
     }
 
-    /// Marks all that these changes concern: what was read before this call is true no longer.
+    /// Marks all that these changes concern: what was read about them before this call may no longer be true.
     pub(crate) fn advance(&self, changes: impl IntoIterator<Item = Concern>) {
         let next = self.next();
         for concern in changes {
@@ -65,7 +65,7 @@ impl Marks {
             };
             mark.store(next, Ordering::SeqCst);
         }
-        // What begins to be read between the marks and this counts as read before them, and is read again.
+        // A read that begins between the marks and this counts as one before them, and is repeated.
         self.now.store(next, Ordering::SeqCst);
     }
 
@@ -78,14 +78,14 @@ impl Marks {
         self.now.load(Ordering::SeqCst) + 1
     }
 
-    /// The last digits of an identifier are random.
+    /// Slots are chosen by the last digits of an identifier, because these are random.
     fn slot(&self, id: Uuid) -> &AtomicU64 {
         let slots = self.slots.len() as u128;
         let slot = usize::try_from(id.as_u128() % slots).unwrap_or_default();
         &self.slots[slot]
     }
 
-    /// All of it, for the exploration, which compares and copies states.
+    /// A copy, for the exploration, which compares states and returns to them.
     #[cfg(test)]
     pub(crate) fn snapshot(&self) -> Vec<u64> {
         let marks = [&self.now, &self.all, &self.organizations]

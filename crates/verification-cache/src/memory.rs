@@ -1,4 +1,4 @@
-//! How much memory what is remembered takes.
+//! The memory that entries take.
 //!
 //! Measured with glibc's allocator; others take about as much.
 
@@ -7,8 +7,8 @@ use std::hash::Hash;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 
-/// Of how many evicted entries a cache remembers that they were there, as a share of those that it holds. By
-/// default these are half as many, and each takes as much of the table as one that is there.
+/// How many evicted entries a cache remembers, as a share of those that it holds. By default, these are half
+/// as many, and each takes as much of the table as a present one.
 const GHOSTS: f64 = 0.01;
 
 /// A cache that holds entries of this weight at most; these are never more than `most`.
@@ -31,9 +31,9 @@ pub(crate) fn cache<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone>(
     )
 }
 
-/// What an entry takes in a cache's table, beside what it points to: the key, the value, their links and
-/// marks, and the place in the hash table, which is half empty at worst. That of one that was evicted is
-/// added in part.
+/// The memory of an entry in a cache's table, without the values that it points to: the key, the value, their
+/// links and marks, and the place in the hash table, which is half empty at worst. Part of an evicted entry's
+/// is added.
 pub(crate) const fn slot<K, V>() -> usize {
     const LINKS: usize = 16;
     const HASHED: usize = 12;
@@ -41,7 +41,7 @@ pub(crate) const fn slot<K, V>() -> usize {
     slot + slot / 50
 }
 
-/// What an allocation of this many bytes takes.
+/// The memory of an allocation of this many bytes.
 pub(crate) const fn allocation(bytes: usize) -> usize {
     const HEADER: usize = 8;
     const LEAST: usize = 32;

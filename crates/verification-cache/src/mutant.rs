@@ -1,13 +1,13 @@
 //! The ways in which the protocol is broken on purpose, to show that the exploration notices.
 
-/// One thing that is left out or done wrongly.
+/// A step of the protocol that is left out or done wrongly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Mutant {
-    /// What a query found is remembered as if it had been read when it arrived.
+    /// The result of a query is remembered as if it had been read when it arrived.
     FillGuardMissing,
-    /// What a query found is remembered although it began without a lease.
+    /// The result of a query is remembered although the query began without a lease.
     FillWithoutLease,
-    /// The lease is looked at first, and what is known is read afterwards.
+    /// The lease is checked first, and the generation is read afterwards.
     LeaseCheckedFirst,
     /// An entry is answered however old it is.
     AgeIgnored,
@@ -27,7 +27,7 @@ pub(crate) enum Mutant {
     StrikingOffIgnored,
     /// Changes that are missing in the log are taken as none.
     GapInLogIgnored,
-    /// Nobody compares what the database holds of a replica with what the replica acknowledged.
+    /// The replica's row in the database is not compared with its last acknowledgement.
     RestoredRowIgnored,
     /// The revocation waits for less than the lease.
     WaitShorterThanLease,

@@ -30,13 +30,13 @@ impl Organizations {
         Self(cache(bytes / least, bytes, InBytes))
     }
 
-    /// As it was read last, if nothing about it has changed since.
+    /// The organization as last read, if it has not changed since.
     pub(crate) fn find(&self, id: OrganizationId, marks: &Marks) -> Option<CallerOrganization> {
         let held = self.0.get(&id).filter(|held| held.is_current(marks));
         held.map(|held| held.organization)
     }
 
-    /// Remembers what a query found.
+    /// Remembers the result of a query.
     pub(crate) fn fill(&self, organization: &CallerOrganization, known: Generation, marks: &Marks) {
         if self.find(organization.id, marks).as_ref() != Some(organization) {
             let organization = organization.clone();

@@ -1,4 +1,4 @@
-//! What is remembered of the projects that consumers reach.
+//! The remembered projects that consumers reach.
 
 use std::sync::Arc;
 

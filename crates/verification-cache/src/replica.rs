@@ -1,4 +1,4 @@
-//! What a replica does with what it reads from the database.
+//! The protocol of a replica: what it does after each poll.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::cache::VerificationCache;
 #[cfg(test)]
 use crate::mutant::Mutant;
 
-/// One server that caches, as it stands to the database. It alone tells its cache what changes and until when
-/// it may answer.
+/// The state of one caching server in the protocol with the database. It alone evicts entries of its cache
+/// and renews its lease.
 ///
-/// Its owner registers it, then polls again and again: it sends each poll, notes when, and passes on what was
-/// read. It tells what to do [next](Next). An error of the database needs no call, except that of an
+/// Its owner registers it, then polls repeatedly: it notes when it sends each poll, and passes the result on.
+/// The replica returns what to do [next](Next). An error of the database needs no call, except that of an
 /// acknowledgement: the lease ends by itself.
 pub struct Replica {
     cache: Arc<VerificationCache>,
@@ -22,13 +22,13 @@ pub struct Replica {
     acknowledged: Option<ChangeNumber>,
 }
 
-/// What a replica has to do after a poll.
+/// The next step of a replica after a poll.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Next {
     /// Nothing, until the next poll: the lease was renewed.
     Poll,
-    /// Tell the database how far it has seen; only that renews the lease. What the changes concern was
-    /// evicted before.
+    /// Report to the database the last change that it has seen; only that renews the lease. The entries that
+    /// the changes concern were evicted before.
     Acknowledge(Acknowledgement),
     /// Register again: the database knows it no longer.
     Register,
@@ -51,7 +51,7 @@ pub enum Emptied {
     CounterJumpedBack,
     /// More changed between two polls than the log holds.
     GapInLog,
-    /// The database does not hold what this replica acknowledged, or may not.
+    /// The database does not hold the acknowledgement of this replica, or may not.
     OtherAcknowledgement,
 }
 
@@ -87,7 +87,8 @@ impl Replica {
         self.acknowledged
     }
 
-    /// What a poll read that was sent at this moment. Everything that changed is evicted when this returns.
+    /// Handles the result of a poll that was sent at this time. When this returns, all changed entries are
+    /// evicted.
     pub fn polled(&mut self, sent: BootTime, polled: &PolledChanges) -> Next {
         let Some(in_row) = polled.acknowledged else {
             return self.struck_off(sent);
@@ -118,7 +119,7 @@ impl Replica {
             return self.struck_off(acknowledgement.sent);
         }
         self.acknowledged = Some(acknowledgement.counter);
-        // Whatever was not read by that poll was committed after it was sent.
+        // Changes that the poll did not read were committed after it was sent.
         self.cache.renew_lease(acknowledgement.sent.after(LEASE));
         Next::Poll
     }
@@ -175,8 +176,8 @@ impl Replica {
         Next::Register
     }
 
-    /// Whether the database holds what this replica acknowledged. If not, it was restored from a backup, and
-    /// its numbers may mean other changes.
+    /// Whether the database holds the acknowledgement of this replica. If not, it was restored from a backup,
+    /// and its numbers may mean other changes.
     fn agrees(&self, mine: ChangeNumber, in_row: ChangeNumber) -> bool {
         #[cfg(test)]
         if self.cache.mutant() == Some(Mutant::RestoredRowIgnored) {

@@ -21,8 +21,7 @@ use crate::{
 /// when a revocation was waited for: the conformance suite revokes through ports, which do not wait for
 /// replicas as use cases do.
 ///
-/// It panics if the cache answers otherwise than the store, or keeps what it should not, or does not keep
-/// what it should.
+/// It panics if the cache's answer differs from the store's, or if it keeps the wrong entries.
 pub struct PolledStore {
     changes: Arc<dyn AccessChanges>,
     id: ReplicaId,

@@ -50,15 +50,16 @@ impl ReadingNumber {
 pub enum Verdict {
     /// Ask for the replicas again.
     Wait,
-    /// No replica accepts what was revoked.
+    /// No replica accepts the revoked keys.
     Done,
     /// Strike these replicas off, each unless it has seen this number in the meantime: they did not see the
-    /// change within their lease, and nobody needs to wait for them any more.
+    /// change within their lease, and later revocations need not wait for them.
     StrikeOff(Vec<ReplicaId>, ChangeNumber),
 }
 
 impl Wait {
-    /// A wait ends after this time at the latest, counted from [`Wait::begin`], whatever was acknowledged.
+    /// A wait ends after this time at the latest, counted from [`Wait::begin`], even without
+    /// acknowledgements.
     pub const LONGEST: Duration = LEASE.saturating_add(MARGIN);
 
     /// Begins after the change was committed, and after this reading had begun.
@@ -73,7 +74,7 @@ impl Wait {
         }
     }
 
-    /// What to do, when these replicas were just read from the database.
+    /// The next step, after these replicas were read from the database.
     #[must_use]
     pub fn replicas(
         &mut self,
@@ -111,10 +112,9 @@ impl Wait {
         (!self.is_over(now)).then(|| next.unwrap_or(end).elapsed_since(now))
     }
 
-    /// Whom to strike off after the wait, unless they have seen this number in the meantime, and how long
-    /// after this moment: those that were behind when the replicas were read last, where the number was read
-    /// too late for a strike-off before the wait is over. Otherwise everybody would wait as long for them
-    /// again.
+    /// The replicas to strike off after the wait, unless they have seen this number in the meantime, and how
+    /// long after this time: those that were behind at the last reading, if the number was read too late for
+    /// a strike-off during the wait. Otherwise each later revocation would wait as long for them again.
     #[must_use]
     pub fn strike_off_afterwards(
         &self,
@@ -136,8 +136,8 @@ impl Wait {
         reading > self.last_before
     }
 
-    /// The number may be that of a change later than the one waited for: who has not seen it has lost their
-    /// lease only a lease after it was read.
+    /// The number may be that of a change later than the one waited for: a replica that has not seen it is
+    /// without a lease only a lease after it was read.
     fn may_strike_off(&self, read: BootTime, now: BootTime) -> bool {
         #[cfg(test)]
         if self.mutant == Some(Mutant::StruckOffTooEarly) {
@@ -146,8 +146,8 @@ impl Wait {
         now.elapsed_since(read) >= STRIKE_OFF_AFTER
     }
 
-    /// Whether it has lasted as long as it may: then no replica accepts what was revoked, whether the
-    /// database answers or not.
+    /// Whether it has reached its maximum: then no replica accepts the revoked keys, whether the database
+    /// answers or not.
     #[must_use]
     pub fn is_over(&self, now: BootTime) -> bool {
         #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is cached is accepted neither after its planned end nor longer than its greatest age.
+//! Cached keys are accepted neither after their planned end nor beyond their greatest age.
 
 #![expect(clippy::expect_used, reason = "a failed expectation is a failed test")]
 
@@ -78,7 +78,7 @@ impl Scene {
         scene
     }
 
-    /// So many seconds later, with a new lease.
+    /// This many seconds later, with a new lease.
     fn at(&mut self, seconds: u64) {
         self.clock.0.store(1_000 + seconds, Ordering::SeqCst);
         self.replica

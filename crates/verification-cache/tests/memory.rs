@@ -114,7 +114,7 @@ impl ReachableProjects for Finding {
     }
 }
 
-/// What was looked up, each once, through a cache with a lease.
+/// Credentials that were looked up once each, through a cache with a lease.
 struct LookedUp {
     tokens: Range<u128>,
     consumers: Range<u128>,

@@ -1,4 +1,4 @@
-//! What consumers reach is answered from the cache until it changes.
+//! The projects that consumers reach are answered from the cache until they change.
 
 #![expect(
     clippy::expect_used,
@@ -170,7 +170,7 @@ async fn store_is_asked_once_until_the_consumer_or_organization_changes() {
 }
 
 #[tokio::test]
-async fn store_is_not_asked_again_for_whoever_reaches_nothing() {
+async fn store_is_not_asked_again_for_consumers_without_projects() {
     let mut scene = Scene::of(0, None);
     let asks = async |scene: &Scene| {
         let find = scene.projects.find(BOB, Counted::project(1).id, NOW).await;
@@ -209,7 +209,7 @@ async fn project_is_reached_again_before_the_end_by_another_clock() {
 }
 
 #[tokio::test]
-async fn store_is_always_asked_for_whoever_reaches_many_projects() {
+async fn store_is_always_asked_for_consumers_of_many_projects() {
     let scene = Scene::of(51, None);
     scene.ask().await;
     scene.asked();

@@ -38,7 +38,7 @@ struct Thing {
 /// Why a line is no event.
 #[derive(Debug, thiserror::Error)]
 pub enum NotAnEvent {
-    /// No event has so many bytes.
+    /// Longer than any event can be.
     #[error("longer than {MAX_LINE_BYTES} bytes")]
     TooLong,
     /// It is no JSON object, or a member is absent or of another type.

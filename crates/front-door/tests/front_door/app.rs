@@ -34,7 +34,7 @@ const PIECE: usize = 64 << 10;
 const SLOW_PAUSE: Duration = Duration::from_millis(20);
 const SLOW_PIECES: usize = 64;
 
-/// What the tests see of the application, and how they hold it back.
+/// Lets the tests watch the application, and hold it back.
 #[derive(Clone)]
 pub(crate) struct Stage {
     /// The paths asked for, in order.
@@ -43,7 +43,7 @@ pub(crate) struct Stage {
     gate: Arc<Semaphore>,
     /// Handlers that were dropped before their end.
     abandoned: Arc<AtomicUsize>,
-    /// What kind of error reading a body ended with.
+    /// The kind of error with which reading a body ended.
     body_errors: Arc<Mutex<Vec<io::ErrorKind>>>,
 }
 

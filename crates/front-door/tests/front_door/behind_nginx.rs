@@ -22,7 +22,7 @@ use crate::{
 
 const CONNECTIONS: usize = 8;
 
-/// So many that others always wait for a connection.
+/// Enough that others always wait for a connection.
 const HOLDERS: usize = 3 * CONNECTIONS;
 
 /// Longer than a client may stall while the server is saturated (at most 1 s).

@@ -1,4 +1,4 @@
-//! Bodies up to the cap, whatever their framing.
+//! Bodies up to the limit, in each framing.
 
 use crate::running::Running;
 
@@ -53,7 +53,7 @@ async fn declared_body_over_the_limit_never_reaches_the_application() {
 }
 
 #[tokio::test]
-async fn named_path_takes_larger_bodies_up_to_its_own_limit() {
+async fn named_path_accepts_larger_bodies_up_to_its_limit() {
     let door = Running::with(|config| config.larger_bodies = &[("/length", 2 * CAP)]).await;
     for (request, status) in [
         (with_length("/length", 2 * CAP), 200),
@@ -124,7 +124,7 @@ async fn refused_client_may_finish_sending_before_reading_the_response() {
         let mut client = door.client().await;
         client.send(refused).await;
         assert_eq!(client.answer().await.status, status);
-        // The server's half is closed; a reset would now destroy what the client has not read yet.
+        // The server's half is closed; a reset would now destroy bytes that the client has not read yet.
         assert_eq!(client.closed().await, b"");
         for _ in 0..8 {
             client.send(vec![b'x'; 8 * 1024]).await;

@@ -76,7 +76,7 @@ impl Client {
             .await;
     }
 
-    /// Sends a request of which so many bytes of a body are announced, and these are sent.
+    /// Sends a request with this `Content-Length`, and these bytes of a body.
     pub(crate) async fn post(&mut self, path: &str, announced: usize, sent: &str) {
         let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {announced}\r\n\r\n");
         self.send(head + sent).await;
@@ -135,7 +135,7 @@ impl Client {
         self.received.push(byte);
     }
 
-    /// Takes what is there of an answer, and not much of it.
+    /// Reads a few of the bytes that have arrived.
     pub(crate) async fn reads_a_little(&mut self) {
         self.received.reserve(64 * 1024);
         self.receive().await;
@@ -147,7 +147,7 @@ impl Client {
             .expect("the connection gives bytes")
     }
 
-    /// Waits until the server closes; what else it sends is returned.
+    /// Waits until the server closes, and returns the bytes that it sends until then.
     pub(crate) async fn closed(&mut self) -> Vec<u8> {
         // A reset is a close, too.
         while matches!(soon(self.socket.read_buf(&mut self.received)).await, Ok(1..)) {}

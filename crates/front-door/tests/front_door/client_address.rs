@@ -1,4 +1,4 @@
-//! Whose address the application sees.
+//! The client's address, as the application sees it.
 
 use keyward_front_door::{ForwardedHeader, TrustedProxies};
 

@@ -1,4 +1,4 @@
-//! So many connections at once and no more.
+//! The limit of connections.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::{app::LARGE, client::Client, running::Running};
 const A_MOMENT: Duration = Duration::from_millis(200);
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// A door where only this timeout ends requests that come slowly, once so many connections are open.
+/// A door with this many connections, where only this timeout ends slow requests.
 async fn door_saturated_by(connections: usize, saturated_timeout: Duration) -> Running {
     Running::with(|config| {
         config.limits.connections = Some(connections);

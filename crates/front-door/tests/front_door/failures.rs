@@ -1,4 +1,4 @@
-//! What goes wrong for one request harms no other.
+//! The failure of one request does not affect others.
 
 use std::{sync::Arc, time::Duration};
 

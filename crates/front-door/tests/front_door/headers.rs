@@ -5,7 +5,7 @@ use crate::{
     running::{Running, request_id},
 };
 
-/// A request with so many headers beside `Host`.
+/// A request with this many headers beside `Host`.
 fn with_headers(headers: usize) -> String {
     format!(
         "GET / HTTP/1.1\r\nHost: localhost\r\n{}\r\n",
@@ -13,7 +13,7 @@ fn with_headers(headers: usize) -> String {
     )
 }
 
-/// A request whose head is so long.
+/// A request whose head has this length.
 fn with_head_of(bytes: usize) -> String {
     let rest = "GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: \r\n\r\n".len();
     format!(

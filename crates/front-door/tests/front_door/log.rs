@@ -1,4 +1,4 @@
-//! What is written down about a request, and what never is.
+//! The log line of a request, and data that it never contains.
 
 use std::{
     io,

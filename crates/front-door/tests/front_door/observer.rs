@@ -1,4 +1,4 @@
-//! What an observer is told of each request.
+//! Calls of an observer after each request.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,7 @@ async fn observed() -> (Running, ObservedRequests) {
 }
 
 #[tokio::test]
-async fn observer_is_told_of_answers_and_refusals() {
+async fn observer_is_called_for_answers_and_refusals() {
     let (door, observed_requests) = observed().await;
     let mut client = door.client().await;
     client.ask("/request-ids").await;
@@ -38,7 +38,7 @@ async fn observer_is_told_of_answers_and_refusals() {
 }
 
 #[tokio::test]
-async fn observer_is_told_once_of_a_client_that_left() {
+async fn observer_is_called_once_for_a_client_that_left() {
     let (door, observed_requests) = observed().await;
     let mut client = door.client().await;
     client.ask("/never").await;

@@ -115,7 +115,7 @@ async fn trace_and_connect_are_405_with_allowed_methods() {
 
 /// A proxy may pass on what its client sent after the head of CONNECT, and give the connection to other clients.
 #[tokio::test]
-async fn what_follows_connect_is_no_request() {
+async fn bytes_after_connect_are_no_request() {
     let door = Running::with_defaults().await;
     for head in [
         "CONNECT localhost:443 HTTP/1.1\r\nHost: localhost",

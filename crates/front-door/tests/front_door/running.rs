@@ -24,7 +24,7 @@ pub(crate) struct Running {
     serving: JoinHandle<Drained>,
 }
 
-/// The defaults, with ids that count up and error pages that say what they know.
+/// The defaults, with ids that count up and error pages that contain their arguments.
 pub(crate) fn config() -> FrontDoorConfig {
     let latest = AtomicU64::new(0);
     let mut config = FrontDoorConfig::new(Arc::new(move || {

@@ -1,4 +1,4 @@
-//! Clients that take their time get so much of it and no more.
+//! Deadlines of slow clients.
 
 use std::time::Duration;
 
@@ -197,7 +197,7 @@ async fn handler_over_its_deadline_is_dropped_with_503() {
     assert_eq!(answer.status, 503);
     assert!(answer.body.starts_with("HandlerTooSlow GET /never"), "{answer:?}");
     assert_eq!(answer.header("retry-after").len(), 1);
-    // What it may leave behind of the request belongs to no other answer.
+    // State of the previous request must not affect the next answer.
     assert_eq!(answer.header("connection"), ["close"]);
     door.stage.is_abandoned().await;
     assert_eq!(door.client().await.get("/").await.status, 200);

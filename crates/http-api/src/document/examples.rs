@@ -1,7 +1,7 @@
-//! Examples of parameters: what an importer such as Postman's fills in.
+//! Examples of parameters, with which importers such as Postman's fill in requests.
 //!
 //! The examples of an operation together form a harmless request: the cursor matches the filters, and the
-//! identifiers do not exist. An `Idempotency-Key` has none: whoever sends another request with the same one is
+//! identifiers do not exist. An `Idempotency-Key` has none, because another request with the same one is
 //! refused.
 
 use serde_json::{Value, json};

@@ -45,7 +45,8 @@ fn set_openapi_version(document: &mut Value) {
     document["openapi"] = json!("3.0.3");
 }
 
-/// poem-openapi says nothing of credentials where none are needed, which linters take for an omission.
+/// poem-openapi leaves out `security` for operations without credentials, which linters report as an
+/// omission.
 fn say_where_no_credentials_are_needed(document: &mut Value) {
     for (_, operation) in operations_mut(document) {
         if let Value::Object(operation) = operation {
@@ -55,8 +56,8 @@ fn say_where_no_credentials_are_needed(document: &mut Value) {
 }
 
 /// Request bodies in JSON refuse unknown members. Responses may gain members, and some generated clients
-/// accept these only if the schema says so. Forms ignore unknown parameters, which is what a schema means that
-/// says nothing: openapi-generator reports an error where a form's schema says it.
+/// accept these only if the schema says so. Forms ignore unknown parameters, which is the meaning of a schema
+/// without the keyword; with it, openapi-generator reports an error.
 fn set_additional_properties(document: &mut Value) {
     let (mut bodies, mut forms) = (BTreeSet::new(), BTreeSet::new());
     everywhere(document, &mut |object| {
@@ -98,7 +99,7 @@ fn set_additional_properties(document: &mut Value) {
 }
 
 /// In a request, null means that a field is absent or, in a change, removed. Fields that cannot be removed
-/// cannot be null. A reference stays as it is, and its description says it: `nullable` without a `type` is an
+/// cannot be null. A reference is not changed, and its description says it: `nullable` without a `type` is an
 /// error to spectral and redocly, also where openapi-typescript generates, and a `type` beside a reference
 /// makes a type of its own.
 fn mark_optional_fields_nullable(document: &mut Value) {

@@ -10,7 +10,6 @@ pub(crate) struct ProblemType {
     pub(crate) title: &'static str,
     /// Its meaning in one or two sentences; also the default `detail`.
     pub(crate) meaning: &'static str,
-    /// What a client should do.
     pub(crate) advice: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! The pages behind the `type` of a problem: what it means and what to do, for people.
+//! The pages at the `type` of a problem, which explain to people what it means and what to do.
 
 use askama::Template;
 use poem::http::{StatusCode, header};

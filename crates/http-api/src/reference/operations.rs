@@ -46,7 +46,7 @@ pub(super) struct Body {
     is_form: bool,
 }
 
-/// Whom an operation is for.
+/// The callers of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Audience {
     KeyHolders,

@@ -184,7 +184,7 @@ impl Fields {
     /// Returns the parsed body, unless a field is invalid or unknown.
     ///
     /// # Errors
-    /// Says what is wrong with every field.
+    /// Returns the value, or a problem with the errors of all fields.
     pub(crate) fn finish<T>(self, read: Option<T>) -> Result<T, Problem> {
         self.close(read).map_err(Problem::invalid_fields)
     }

@@ -20,7 +20,7 @@ const MEDIA_TYPE: &str = "application/x-www-form-urlencoded";
 
 /// A form's type, and how to read it.
 pub(crate) trait ReadForm: Type {
-    /// What it is read into.
+    /// The type of the result.
     type Read: Send;
 
     /// Reads the parameters that matter.
@@ -69,7 +69,7 @@ impl Form {
     }
 }
 
-/// Extracts what a form says.
+/// Extracts a form.
 pub(crate) struct FormBody<T: ReadForm>(pub(crate) T::Read);
 
 impl<'a, T: ReadForm> ApiExtractor<'a> for FormBody<T> {

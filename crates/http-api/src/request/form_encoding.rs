@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 use zeroize::Zeroizing;
 
-/// A text as forms encode it, decoded: nothing if that is not possible.
+/// Decodes a form-encoded text; `None` if it is malformed.
 pub(crate) fn form_decoded(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains(['%', '+']) {
         return Some(Cow::Borrowed(text));

@@ -6,7 +6,7 @@ use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 
 use crate::problem::Problem;
 
-/// What an optional header says.
+/// The value of an optional header.
 pub(crate) trait ReadHeader: Sized + Send {
     /// Reads the header of a request.
     ///
@@ -15,7 +15,7 @@ pub(crate) trait ReadHeader: Sized + Send {
     fn read(request: &Request) -> Result<Self, Problem>;
 }
 
-/// Extracts what an optional header says. The document declares it as a text.
+/// Extracts an optional header. The document declares it as a string.
 pub(crate) struct Header<T>(pub(crate) T);
 
 impl<'a, T: ReadHeader> ApiExtractor<'a> for Header<T> {

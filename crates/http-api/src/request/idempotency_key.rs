@@ -37,7 +37,7 @@ fn read(line: &str) -> Option<ChosenKey> {
     let line = line.trim_matches([' ', '\t']);
     let text = match line.strip_prefix('"') {
         Some(quoted) => unquoted(quoted)?,
-        // A proxy may join two lines to one list, which must not be taken for a third key.
+        // A proxy may join two lines to one list, which must not count as a third key.
         None if line.contains([' ', ',', ';', '"', '\\']) => return None,
         None => line.to_owned(),
     };

@@ -21,8 +21,8 @@ pub(crate) struct Preconditions {
 }
 
 impl Preconditions {
-    /// What the key must meet when it is changed. If there are unwanted versions, that is to have the version
-    /// that it has now, so that it cannot get an unwanted one in between.
+    /// The precondition of the change. If there are unwanted versions, it is the key's present version, so
+    /// that the key cannot get an unwanted one in between.
     ///
     /// # Errors
     /// The key had to be read, and was not.

@@ -22,7 +22,7 @@ pub(crate) trait QueryValue: Sized + Send {
     /// Reads a value.
     ///
     /// # Errors
-    /// Says what the value must be, in words that can follow the parameter's name.
+    /// The error says what the value must be, in words that can follow the parameter's name.
     fn read(text: &str) -> Result<Self, String>;
 }
 
@@ -101,8 +101,8 @@ impl<'a> FromRequest<'a> for QueryNames {
     }
 }
 
-/// Refuses every query parameter before the body is looked at: whoever puts a secret into the URL by mistake,
-/// and sends no body, must hear of that.
+/// Refuses every query parameter before the body is read: a client that puts a secret into the URL by
+/// mistake, and so sends no body, must get this error.
 pub(crate) struct NoQuery;
 
 impl<'a> FromRequest<'a> for NoQuery {

@@ -202,7 +202,7 @@ mod tests {
         #![proptest_config(Config { rng_seed: RngSeed::Fixed(8259), failure_persistence: None, ..Config::default() })]
 
         #[test]
-        fn what_is_read_of_any_text_is_what_it_says(
+        fn strict_parser_agrees_with_serde_json(
             text in r#"([\[\]{},:" 0-9.eE+-]|true|null|"a"|"b":|\\u00e9|\[\]|é){0,10}"#,
         ) {
             if let Ok(value) = parse(text.as_bytes()) {

@@ -1,4 +1,4 @@
-//! What came back.
+//! An answer of the API.
 
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};

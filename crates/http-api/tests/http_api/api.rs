@@ -87,7 +87,7 @@ impl Api {
         }
     }
 
-    /// Sends a request, and compares whatever comes back with the document.
+    /// Sends a request, and compares the answer with the document.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Answer {
         let request = request.build().unwrap();
         let (method, path) = (request.method().clone(), request.url().path().to_owned());

@@ -62,7 +62,7 @@ async fn every_operation_checks_credentials_first() {
     }
 }
 
-/// Nobody learns from a refusal whether a token ever worked.
+/// A refusal does not reveal whether a token ever worked.
 #[tokio::test]
 async fn every_operation_rejects_all_invalid_credentials_identically() {
     let scene = Scene::new().await;
@@ -216,7 +216,7 @@ async fn malformed_token_is_rejected_without_storage_access() {
     }
 }
 
-/// Whoever stole a token could otherwise begin requests with it and finish them after its revocation.
+/// A thief could otherwise begin requests with a token and finish them after its revocation.
 #[tokio::test]
 async fn key_revoked_while_its_request_body_arrives_changes_nothing() {
     let scene = Scene::new().await;

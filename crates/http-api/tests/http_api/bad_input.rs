@@ -1,4 +1,4 @@
-//! What a request cannot be, and how it is refused.
+//! Invalid requests, and their refusals.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -207,7 +207,7 @@ async fn invisible_names_are_rejected() {
     }
 }
 
-/// As pydantic's `model_dump()` sends what is not set.
+/// As pydantic's `model_dump()` sends unset members.
 #[tokio::test]
 async fn null_description_is_empty_on_creation_and_cleared_on_update() {
     let scene = Scene::new().await;
@@ -308,7 +308,7 @@ async fn request_body_over_64_kib_is_rejected() {
     answer.refusal(413, "body_too_large");
 }
 
-/// Whoever announces too much is refused before the operation is known, also where no body belongs.
+/// A body that is too large is refused before the operation is known, also where no body belongs.
 #[tokio::test]
 async fn every_operation_rejects_a_declared_oversized_body() {
     let scene = Scene::new().await;
@@ -422,7 +422,7 @@ async fn every_operation_rejects_unknown_and_repeated_query_parameters() {
         .ok(200);
 }
 
-/// All that a key shows and the document lets nobody choose.
+/// All read-only members of a key.
 #[tokio::test]
 async fn read_only_key_fields_are_rejected_on_creation() {
     let scene = Scene::new().await;

@@ -1,4 +1,4 @@
-//! What clients are told of an operation that is deprecated, or has a deprecated part.
+//! Headers of operations that are deprecated, or have a deprecated part.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::documented::DOCUMENT;
 
-/// Whether something deprecated is in a part of the document, or in what it refers to.
+/// Whether a part of the document, or a part that it refers to, is deprecated.
 fn is_deprecated(part: &Value, document: &Value, seen: &mut BTreeSet<String>) -> bool {
     match part {
         Value::Object(members) => {
@@ -24,7 +24,8 @@ fn is_deprecated(part: &Value, document: &Value, seen: &mut BTreeSet<String>) ->
     }
 }
 
-/// The successful responses of what is deprecated that do not declare `Deprecation` (RFC 9745) and `Sunset` (RFC 8594).
+/// The successful responses of deprecated operations that do not declare `Deprecation` (RFC 9745) and `Sunset` (RFC
+/// 8594).
 fn undeclared(document: &Value) -> Vec<String> {
     let mut undeclared = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {

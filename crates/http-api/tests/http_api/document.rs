@@ -1,4 +1,4 @@
-//! The document: what it says, and that clients can rely on it.
+//! The content of the document, on which clients rely.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -140,7 +140,7 @@ fn every_operation_documents_audience_and_responses() {
     }
 }
 
-/// So that whoever generates documentation or a mock server sees something sensible.
+/// For generated documentation and mock servers.
 #[test]
 fn every_body_has_an_example_valid_against_its_schema() {
     for operation in operations() {

@@ -57,14 +57,14 @@ impl Operation {
     }
 }
 
-/// Whom an operation is for.
+/// The callers of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// Whoever sends an API key.
+    /// Clients with an API key.
     KeyHolders,
     /// A service that asks about its clients' keys.
     Verifiers,
-    /// Whoever sends no credentials.
+    /// Clients without credentials.
     Anybody,
 }
 

@@ -1,4 +1,4 @@
-//! What clients meet at the edges: links, codings, queries and line ends.
+//! Links, codings, queries and line ends.
 
 use keyward_http_api::{BaseUrl, HttpApi};
 use reqwest::Method;

@@ -33,7 +33,7 @@ impl Scene {
         self.api.patch(path, token, &body).await.ok(200)
     }
 
-    /// What is wrong with it at creation, update and rotation.
+    /// The errors at creation, update and rotation.
     async fn refused_expiry(&self, expires_at: &Value) -> [Value; 3] {
         let body = json!({"name": "key", "expiresAt": expires_at});
         let created = self.api.post(API_KEYS, &self.ada.token, &body).await;

@@ -70,7 +70,7 @@ const PATHS: [&str; 9] = [
 ];
 
 #[tokio::test]
-async fn every_method_and_path_tells_the_identity() {
+async fn every_method_and_path_returns_the_identity() {
     let scene = Scene::new().await;
     for method in methods() {
         for path in PATHS {
@@ -110,7 +110,7 @@ async fn path_with_dot_segments_is_no_question() {
         "a%2f..%2fb",
         "%2e",
     ] {
-        // Byte by byte: most clients remove such segments.
+        // Sent as raw bytes, because most clients remove such segments.
         let request = format!(
             "GET {AUTH}/{below} HTTP/1.1\r\nHost: keyward\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n",
             scene.ada.token
@@ -235,7 +235,7 @@ async fn malformed_project_and_unknown_parameter_are_refused() {
         answer.refusal(400, "malformed_query")["detail"],
         "The query parameter `project` must be the `id` of a project, such as `GET /api/v1/user/projects` lists them."
     );
-    // A mistyped parameter must not let everybody pass.
+    // A mistyped parameter must not make the check ineffective.
     for query in ["projet=7", "Project=7", "access_token=x"] {
         let answer = scene.api.get(&format!("{AUTH}?{query}"), &scene.ada.token).await;
         answer.refusal(400, "malformed_query");

@@ -28,7 +28,7 @@ async fn reachable_project_is_returned() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
-/// Nobody learns which projects there are.
+/// The answers do not reveal which projects exist.
 #[tokio::test]
 async fn unreachable_projects_look_like_unknown_ones() {
     let scene = Scene::new().await;

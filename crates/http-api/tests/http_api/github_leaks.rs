@@ -27,10 +27,10 @@ use crate::scene::{Scene, http_api};
 pub(crate) const GITHUB: &str = "/api/v1/leaked-keys/github";
 pub(crate) const IDENTIFIER: &str = "bcb53661c06b4728e59d897fb6165d5c9cda0fd9cdf9d09ead458168deb7518c";
 
-/// What precedes the point in the DER of a P-256 key.
+/// The bytes before the point in the DER of a P-256 key.
 const DER_PREFIX: &str = "3059301306072a8648ce3d020106082a8648ce3d030107034200";
 
-/// One who signs as GitHub does.
+/// Signs reports as GitHub does.
 pub(crate) struct Signer(EcdsaKeyPair);
 
 impl Signer {

@@ -46,7 +46,7 @@ async fn repeated_request_names_the_key_without_its_token() {
     let body = json!({"name": "ci", "expiresAt": "2026-01-31T00:00:00Z"});
     let created = create(&scene, &body).await.ok(201);
     let token = created["key"].as_str().unwrap();
-    // What means the same is the same, however it is written.
+    // Equivalent bodies count as the same request.
     let reworded = json!({
         "expiresAt": "2026-01-31T01:00:00+01:00", "description": "", "name": " ci ", "canManageKeys": null,
     });

@@ -48,7 +48,7 @@ fn assert_inactive(answer: &Answer, why: &str) {
 }
 
 #[tokio::test]
-async fn accepted_token_tells_whom_it_stands_for() {
+async fn accepted_token_reveals_its_holder() {
     let scene = Scene::new().await;
     let project = scene.project_of(&scene.ada, "Engine").await;
     let answer = introspect(&scene.api, &scene.ada.token).await;
@@ -296,7 +296,7 @@ async fn only_a_verifiers_name_and_secret_are_accepted() {
 }
 
 #[tokio::test]
-async fn installation_without_verifiers_says_how_to_name_them() {
+async fn introspection_without_verifiers_says_how_to_add_them() {
     let scene = Scene::new().await;
     let api = Api::start(HttpApi {
         verifiers: None,
@@ -326,7 +326,7 @@ async fn storage_outage_is_neither_active_nor_inactive() {
 }
 
 #[tokio::test]
-async fn fifty_projects_are_listed_and_more_are_told() {
+async fn fifty_projects_are_listed_and_more_are_reported() {
     let scene = Scene::new().await;
     for number in 0..51 {
         scene.project_of(&scene.ada, &format!("Project {number}")).await;
@@ -339,7 +339,7 @@ async fn fifty_projects_are_listed_and_more_are_told() {
     assert_eq!(names(&page)[0], "Project 50");
 }
 
-/// The address that asks is the service's, and would be taken for that of whoever uses the key.
+/// The request comes from the service, whose address must not be shown as that of the key's user.
 #[tokio::test]
 async fn introspection_counts_as_a_use_without_an_address() {
     let scene = Scene::new().await;

@@ -30,7 +30,7 @@ impl Begun {
         self.answers.join_next().await.unwrap().unwrap()
     }
 
-    /// Waits until so many are refused, and returns the number of one that is not.
+    /// Waits until this many are refused, and returns the number of one that is not.
     async fn until_refused(&mut self, count: usize) -> usize {
         let mut others: Vec<usize> = (0..self.writers.len()).collect();
         for _ in 0..count {

@@ -30,7 +30,7 @@ fn tokens(tokens: &[&str]) -> Value {
     json!({"tokens": tokens})
 }
 
-/// All that an answer tells, but for what differs between any two.
+/// All parts of an answer, without those that differ between any two.
 fn told(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
     let headers = answer.headers.iter();
     let headers = headers
@@ -67,7 +67,7 @@ async fn reported_key_is_revoked_and_says_why() {
 }
 
 #[tokio::test]
-async fn answer_tells_nothing_about_any_token() {
+async fn answer_reveals_nothing_about_any_token() {
     let scene = Scene::new().await;
     let revoked = scene.revoked_token().await;
     let unknown = Token::generate(&*scene.installation.builder.random);
@@ -237,7 +237,7 @@ async fn address_that_reports_too_often_waits() {
         Some("\"leak-reports\";q=2;w=60")
     );
     answer.refusal(429, "rate_limited");
-    // What has no token at all is not counted, so that nobody uses up a neighbour's reports with it.
+    // A report without any token is not counted, so that it does not use up a neighbour's limit.
     report(&api, &tokens(&["x"])).await.ok(202);
     assert_eq!(report(&api, &json!({"no": "report"})).await.status, 422);
     scene

@@ -63,7 +63,7 @@ async fn search_matches_names_descriptions_and_hints() {
     assert_eq!(names(&list(&scene, "search=").await).len(), 4);
 }
 
-/// Also what a name cannot be as a whole, and what only an older version accepted.
+/// Also parts that are no valid names, and texts that only an older version accepted.
 #[tokio::test]
 async fn any_part_of_a_name_is_searched() {
     let scene = Scene::new().await;
@@ -134,7 +134,7 @@ async fn cursor_carries_its_filters_and_rejects_others() {
     }
 }
 
-/// A cursor is no secret: somebody else's shows nothing but own keys.
+/// A cursor is no secret: with another holder's, only the caller's own keys are listed.
 #[tokio::test]
 async fn another_users_cursor_lists_own_keys_only() {
     let scene = scene_with_keys().await;

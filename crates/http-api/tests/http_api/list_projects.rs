@@ -146,7 +146,7 @@ async fn pages_continue_by_cursor_and_by_link() {
 }
 
 #[tokio::test]
-async fn cursor_remains_valid_after_its_project_is_gone() {
+async fn cursor_remains_valid_after_its_project_is_out_of_reach() {
     let scene = scene_with_projects().await;
     let first = list(&scene, "limit=2").await;
     let last = first["items"][1]["id"].as_str().unwrap().parse().unwrap();
@@ -160,7 +160,7 @@ async fn cursor_remains_valid_after_its_project_is_gone() {
     assert_eq!(names(&rest), ["project 3", "project 2", "project 1"]);
 }
 
-/// A cursor is no secret: somebody else's shows nothing but what the calling key reaches.
+/// A cursor is no secret: with another consumer's, only projects that the calling key reaches are listed.
 #[tokio::test]
 async fn another_users_cursor_lists_own_projects_only() {
     let scene = scene_with_projects().await;

@@ -89,7 +89,7 @@ async fn entity_tag_does_not_make_responses_cacheable() {
 }
 
 #[tokio::test]
-async fn second_concurrent_editor_is_told_to_reload() {
+async fn second_concurrent_edit_is_refused_until_reloaded() {
     let scene = Scene::new().await;
     let (_, path, seen) = key(&scene).await;
     let first = rename(&scene, &path, "first", &[&seen]).await;
@@ -123,7 +123,7 @@ async fn edited_key_is_not_revoked_with_its_old_version() {
     gone.refusal(401, "invalid_token");
 }
 
-/// What was asked for is so already: the request may be one that was repeated because its answer was lost.
+/// The key is already revoked: the request may repeat one whose answer was lost.
 #[tokio::test]
 async fn already_revoked_key_matches_any_version() {
     let scene = Scene::new().await;

@@ -160,7 +160,7 @@ async fn failures_count_by_the_clients_network() {
 }
 
 #[tokio::test]
-async fn trusted_gateway_is_always_told_401() {
+async fn trusted_gateway_always_gets_401() {
     let scene = Scene::new().await;
     let api = api(&scene, "2/1h").await;
     for person in 1..=20 {
@@ -246,13 +246,13 @@ async fn malformed_verifier_credentials_count_too() {
     ask(Some("Basic %%%")).await.refusal(429, "rate_limited");
 }
 
-/// Credentials that are looked up until nobody waits for the answer.
+/// Credentials whose lookups never end.
 struct NeverFound {
     begun: mpsc::UnboundedSender<()>,
     given_up: mpsc::UnboundedSender<()>,
 }
 
-/// Tells when it is dropped.
+/// Sends a message when it is dropped.
 struct Told<'a>(&'a mpsc::UnboundedSender<()>);
 
 impl Drop for Told<'_> {
@@ -348,7 +348,7 @@ pub(crate) fn rate_limit_fields(answer: &Answer) -> (Option<&str>, Option<&str>)
 }
 
 #[tokio::test]
-async fn configured_limits_are_told_with_every_authenticated_answer() {
+async fn configured_limits_are_reported_in_every_authenticated_answer() {
     let scene = Scene::new().await;
     let quotas = RequestQuotas {
         per_key: quota("5/1m"),

@@ -305,7 +305,7 @@ async fn rotated_keys_end_is_not_postponed() {
     assert_eq!(item["expiresAt"], "2026-01-01T01:00:00.000Z");
 }
 
-/// Whoever lost the response to a rotation gets a token in both ways that `already_created` names.
+/// After a lost response to a rotation, both ways that `already_created` names lead to a token.
 #[tokio::test]
 async fn lost_rotation_is_made_good_in_both_documented_ways() {
     for old_key_ends in ["after_grace", "on_first_use"] {

@@ -96,12 +96,12 @@ impl Scene {
         issued.unwrap().key.id.to_string()
     }
 
-    /// Whoever may change projects.
+    /// The authority that changes projects.
     pub(crate) const fn authority(&self) -> Authority {
         Authority::of_administrator(self.organization.id)
     }
 
-    /// A project that nobody is a member of.
+    /// A project without members.
     pub(crate) async fn project(&self, name: &str) -> Project {
         let name = ProjectName::parse(name).unwrap();
         let projects = self.installation.projects();

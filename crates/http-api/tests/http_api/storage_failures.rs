@@ -75,7 +75,7 @@ fn failing_projects(error: fn() -> StorageError) -> MockReachableProjects {
 /// Operations that ask neither the keys nor the projects of [`api_over_all`].
 const ASK_OTHERS: [&str; 3] = ["getUser", "authenticateRequest", "reportLeakedKeys"];
 
-/// What every operation on keys and projects answers, to a request that is right.
+/// The answers of every operation on keys and projects to a valid request.
 async fn answers_when_failing(error: fn() -> StorageError) -> Vec<(reqwest::Method, Answer)> {
     let (api, token) = api_over_all(failing(error), failing_projects(error)).await;
     let mut answers = Vec::new();
@@ -181,7 +181,7 @@ async fn missing_holder_is_rejected() {
     }
 }
 
-/// Whoever runs the service finds the cause under the request's id, and no token beside it.
+/// The log has the cause under the request's id, and no token.
 #[tokio::test]
 async fn log_contains_the_details_withheld_from_responses() {
     let log = Log::default();
@@ -212,7 +212,7 @@ async fn log_contains_the_details_withheld_from_responses() {
     assert!(!log.contains(&token[4..36]), "{log}");
 }
 
-/// Whoever serves the API tells of an outage once.
+/// The server logs an outage once, not the API for each request.
 #[tokio::test]
 async fn requests_failed_by_an_outage_are_not_logged_individually() {
     let log = Log::default();

@@ -81,7 +81,7 @@ impl VerificationCache {
         (entries, reaches, (lease_ends > 0).then_some(left))
     }
 
-    /// For how long what a query finds of this credential would be remembered.
+    /// For how long the result of a query for this credential would be remembered.
     pub(crate) fn would_fill(&self, fill: Fill, credential: &Credential, now: BootTime) -> Option<Duration> {
         let is_current = self.is_current(credential, self.known_by(fill));
         self.age_left(fill.begun, now).filter(|_| is_current)

@@ -29,7 +29,7 @@ pub(super) struct Fingerprint {
     id: u8,
     cache: CacheFingerprint,
     acknowledged: Option<ChangeNumber>,
-    /// Which step is next, how long ago the poll was sent, and what is on its way.
+    /// The next step, the age of the poll, and the message on its way.
     poller: (
         Discriminant<Poller>,
         Duration,
@@ -37,8 +37,8 @@ pub(super) struct Fingerprint {
         Option<PolledChanges>,
         bool,
     ),
-    /// Which step is next, of which key, whether it began late, for how long what it finds would be
-    /// remembered, and the rest.
+    /// The next step, the key, whether it began late, for how long its result would be remembered, and the
+    /// rest.
     verification: (
         Discriminant<Verification>,
         Key,
@@ -93,7 +93,7 @@ pub(super) enum Verification {
     },
 }
 
-/// What is looked at first before a query.
+/// Which is read first before a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Half {
     Known(Known),
@@ -227,8 +227,8 @@ impl Machine {
         )
     }
 
-    /// The next step of the verification: to take the time, to ask the cache and read what is known, to look
-    /// at the lease, to read the database, to remember and answer.
+    /// The next step of the verification: read the clock; ask the cache and read the generation; look at the
+    /// lease; query the database; remember the result and answer.
     pub(super) fn verify(&mut self, key: Key, now: BootTime, is_late: bool, database: &Database) -> Verified {
         match self.verification {
             Verification::None => {
@@ -282,7 +282,7 @@ impl Machine {
                 found,
             } => {
                 if let Some(fill) = fill {
-                    // As it was read, whatever became of it since.
+                    // As it was read, even if it was revoked since.
                     self.subject.fill(&self.cache, fill, key, found);
                 }
                 self.answer(found && is_late)
@@ -294,8 +294,8 @@ impl Machine {
         matches!(self.verification, Verification::Asking { .. })
     }
 
-    /// A former primary answers the query, which never learns of the revocation. That this verification
-    /// accepts the key is nobody's fault here.
+    /// A former primary answers the query and does not know of the revocation. That this verification accepts
+    /// the key is no error of the protocol.
     pub(super) fn be_misled(&mut self) {
         if let Verification::Asking { key, fill, .. } = self.verification {
             self.verification = Verification::Read {

@@ -6,7 +6,6 @@ use std::hash::{BuildHasher, RandomState};
 use super::world::{Bounds, Outcome, Step, World};
 use crate::mutant::Mutant;
 
-/// What was found.
 pub(super) enum Finding {
     /// Nothing, in this many states; and how many verifications began after the answer to the revocation of
     /// their key.

@@ -1,4 +1,4 @@
-//! The one reader of the replicas for all that wait in a process.
+//! A process's reader of the replicas, which all its waiting revocations share.
 
 use keyward_domain::access_changes::RegisteredReplicas;
 
@@ -10,9 +10,9 @@ type Reading = (ReadingNumber, RegisteredReplicas);
 #[derive(Debug, Clone, Default)]
 pub(super) struct Watch {
     last_begun: ReadingNumber,
-    /// What was answered last.
+    /// The last reading that was answered.
     read: Option<Reading>,
-    /// What the database has read, and is not answered yet.
+    /// A reading that the database has made and not yet answered.
     under_way: Option<Reading>,
 }
 
@@ -21,13 +21,13 @@ impl Watch {
         self.last_begun
     }
 
-    /// The last one that was answered, and the one that is under way.
+    /// The last reading that was answered, and the one that is under way.
     pub(super) const fn readings(&self) -> [Option<&Reading>; 2] {
         [self.read.as_ref(), self.under_way.as_ref()]
     }
 
-    /// What distinguishes it from another state. Of the numbers only matters for whom the reading is late
-    /// enough.
+    /// What distinguishes this state from others. The numbers are left out: they only matter to a revocation,
+    /// for which a reading may be too early.
     pub(super) fn fingerprint(&self) -> [Option<RegisteredReplicas>; 2] {
         self.readings()
             .map(|reading| reading.map(|(_, replicas)| replicas.clone()))

@@ -1,4 +1,4 @@
-//! Everything at one moment, and what can happen next.
+//! The state of the model, and its possible next steps.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ pub(super) struct World {
     revokers: Vec<(Key, Revoker)>,
     watch: Watch,
     answered: [bool; 2],
-    /// Until which tick what a former primary answered may be repeated.
+    /// Until which tick an answer of a former primary may be repeated.
     excused_until: u32,
 }
 
@@ -101,7 +101,7 @@ pub(super) enum Step {
     Restore,
 }
 
-/// What came of it.
+/// The result of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Fine,
@@ -184,7 +184,7 @@ impl World {
         let mut steps = Vec::new();
         let left = self.bounds;
         for (index, machine) in self.machines.iter().enumerate() {
-            // One that goes on with a query does so whatever the key.
+            // A machine that continues a query already has its key.
             let keys = if machine.is_verifying() {
                 1
             } else {
@@ -294,9 +294,9 @@ impl World {
             Step::BackUp => self.backup = Some((self.database.clone(), self.answered)),
             Step::Restore => {
                 if let Some((database, answered)) = self.backup.take() {
-                    // What was revoked since is lost, and is revoked again. Restoring takes longer than a
-                    // lease: a replica that registered since the backup is unknown now, so nobody waits for
-                    // it.
+                    // Revocations since the backup are lost and repeated. Restoring takes longer than a
+                    // lease, because a replica that registered since the backup is unknown now, so no
+                    // revocation waits for it.
                     self.ticks += 2;
                     self.database = database;
                     self.answered = answered;
