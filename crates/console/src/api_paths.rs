@@ -1,7 +1,7 @@
 //! Paths of the HTTP API that pages link to. The console does not depend on the API's crate, so it repeats them; a test
 //! in the server compares the two.
 
-/// Whom a key acts as.
+/// The user of the calling key.
 pub const USER: &str = "/api/v1/user";
 /// The projects that a key reaches.
 pub const PROJECTS: &str = "/api/v1/user/projects";

@@ -17,7 +17,7 @@ struct Embedded;
 /// A file and how it is served.
 struct Asset {
     file_name: Cow<'static, str>,
-    /// Its URL: `/assets/console-0123456789abcdef.css`.
+    /// Such as `/assets/console-0123456789abcdef.css`.
     url: String,
     etag: HeaderValue,
     content_type: HeaderValue,

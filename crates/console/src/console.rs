@@ -20,15 +20,15 @@ pub struct Console {
     pub setup: Setup,
     /// Signing in and out, and who is signed in.
     pub sign_in: SignIn,
-    /// Who belongs to which organization.
+    /// The memberships of users.
     pub memberships: Arc<dyn Memberships>,
     /// Use cases of the viewer's own keys.
     pub keys: PersonalKeys,
-    /// What people in an organization are called, to tell holders who revoked their keys.
+    /// The names of people in an organization, such as of those who revoked a key.
     pub names: Arc<dyn Names>,
-    /// What a member works on.
+    /// The projects of a member.
     pub reachable_projects: Arc<dyn ReachableProjects>,
-    /// What owners choose for their organization.
+    /// The settings of organizations.
     pub organizations: Organizations,
     /// Members, as owners manage them, and leaving.
     pub members: Members,
@@ -40,16 +40,17 @@ pub struct Console {
     pub joining: Joining,
     /// The keys of whole organizations, for their owners.
     pub organization_keys: OrganizationKeys,
-    /// What happened in an organization.
+    /// The audit log.
     pub audit_trail: AuditTrail,
     /// For how long its events are kept; for ever if none.
     pub audit_events_kept_for: Option<TimeDelta>,
     /// A user's own sessions and password.
     pub own_account: OwnAccount,
-    /// What prints a setup link, run on the server. Pages show it to anybody until the setup is complete.
+    /// The command that prints a setup link on the server. Pages show it to every visitor until the setup is
+    /// complete.
     pub setup_command: String,
     /// Where people reach this installation.
     pub public_url: PublicUrl,
-    /// The time at which pages judge what is valid, and the randomness of their forms' idempotency keys.
+    /// The clock of pages, and the randomness for their forms' idempotency keys.
     pub sources: Sources,
 }

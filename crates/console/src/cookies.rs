@@ -1,4 +1,4 @@
-//! The cookies of the console (RFC 6265bis), and what browsers are told about them.
+//! The cookies of the console (RFC 6265bis), and their attributes.
 
 use chrono::TimeDelta;
 use keyward_domain::invitation::InvitationToken;
@@ -22,15 +22,15 @@ pub(crate) struct Cookie<T> {
     parse: fn(&str) -> Option<T>,
 }
 
-/// The session of whoever is signed in.
+/// The session of the signed-in user.
 pub(crate) const SESSION: Cookie<SessionToken> = Cookie {
     name: "session",
     max_age: None,
     parse: SessionToken::parse,
 };
 
-/// The users who signed in in this browser before. It lets nobody in: strangers who guess at a password do not keep out
-/// whoever has it. So it stays when they sign out.
+/// The users who signed in in this browser before. It gives no access, only a rate limit that strangers who guess
+/// passwords cannot use up. So it stays after signing out.
 pub(crate) const BROWSER: Cookie<BrowserToken> = Cookie {
     name: "browser",
     max_age: Some(BrowserToken::LIFETIME),
@@ -44,9 +44,9 @@ pub(crate) const FLASH: Cookie<Flash> = Cookie {
     parse: Flash::parse,
 };
 
-/// The secret of the setup link, so that it leaves the URL with the first request: a browser's history, the logs of
-/// whatever is on the way, and whoever photographs a screen keep URLs. Its hour is time to find a password; after that,
-/// the link itself still leads to its page.
+/// The secret of the setup link, so that it leaves the URL with the first request: URLs stay in the browser's history,
+/// in the logs of proxies and on photographs of the screen. An hour is enough to choose a password; after that, the
+/// link itself still leads to its page.
 pub(crate) const SETUP_LINK: Cookie<SetupToken> = Cookie {
     name: "setup",
     max_age: Some(TimeDelta::hours(1)),
@@ -61,8 +61,8 @@ pub(crate) const INVITATION_LINK: Cookie<InvitationToken> = Cookie {
 };
 
 impl<T> Cookie<T> {
-    /// What the browser sent: of several cookies of that name, the first that can be ours. Cookies ignore ports, so another
-    /// program on `localhost` may have set one; those of other names may hold any bytes.
+    /// The value that the browser sent: of several cookies of that name, the first valid one. Cookies ignore ports, so
+    /// another program on `localhost` may have set one; those of other names may hold any bytes.
     pub(crate) fn read(&self, headers: &HeaderMap, public_url: &PublicUrl) -> Option<T> {
         let name = self.full_name(public_url);
         headers

@@ -18,8 +18,8 @@ struct ErrorTemplate<'a> {
     menu: Option<UserMenu>,
 }
 
-/// The page for an error status, with the request id and links to go on. It needs nothing that can fail, so that the
-/// front door can use it too.
+/// The page for an error status, with the request id. It uses nothing that can fail, so that the front door can use it
+/// too.
 #[must_use]
 pub fn error_page(status: StatusCode, request_id: &str) -> Response {
     ErrorPage::new(status).into_response(request_id)
@@ -30,7 +30,7 @@ pub(crate) struct ErrorPage<'a> {
     status: StatusCode,
     title: &'a str,
     text: &'a str,
-    /// For whoever is signed in, with all of their organizations.
+    /// Absent if the user is not signed in.
     menu: Option<UserMenu>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> ErrorPage<'a> {
         }
     }
 
-    /// The usual words for a page that was only asked for, where no form can have taken effect.
+    /// The usual words for the answer to a GET request, with which no form can have taken effect.
     pub(crate) fn without_form(status: StatusCode) -> Self {
         match status {
             StatusCode::SERVICE_UNAVAILABLE => Self::new(status).with_text(

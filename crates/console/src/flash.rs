@@ -1,10 +1,10 @@
-//! Flash messages: what a form did is said by the page that it leads to, once. The message waits in a cookie, so no link
-//! can claim that something happened.
+//! Flash messages: the page after a form says once what the form did. The message is in a cookie, so no link can claim
+//! that something happened.
 
 use uuid::Uuid;
 
-/// A message of a closed set, and what it is about. Names are looked up by whoever shows it: on a local installation,
-/// other programs on the same host can set the cookie, so nothing in it is shown as it is.
+/// A message of a closed set, and the identifier of its subject. The page looks up the name: on a local installation,
+/// other programs on the same host can set the cookie, so no text from it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Flash {
     pub(crate) message: Message,
@@ -14,10 +14,10 @@ pub(crate) struct Flash {
     pub(crate) others: u32,
 }
 
-/// `Audience { Message = "code", … }`: what a page for each audience can say.
+/// `Audience { Message = "code", … }`: the messages of pages for each audience.
 macro_rules! messages {
     ($($audience:ident { $($(#[$doc:meta])* $message:ident = $code:literal,)+ })+) => {
-        /// What a page can say.
+        /// A message on a page.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Message {
             $($($(#[$doc])* $message,)+)+
@@ -79,7 +79,7 @@ messages! {
         KeyEdited = "key-edited",
         /// The form was sent twice.
         KeyAlreadyCreated = "key-already-created",
-        /// The form was sent twice, or somebody else rotated the key first.
+        /// The form was sent twice, or another client rotated the key first.
         KeyAlreadyRotated = "key-already-rotated",
         /// A whole token was searched for, which leads to the search for its last four characters.
         TokenLeftOut = "token-left-out",
@@ -100,7 +100,7 @@ messages! {
         InvitationRevoked = "invitation-revoked",
         /// It had expired.
         InvitationDeleted = "invitation-deleted",
-        /// Somebody joined with it before it could be revoked.
+        /// A user joined with it before it could be revoked.
         InvitationUsed = "invitation-used",
         ProjectCreated = "project-created",
         /// The form was sent twice.
@@ -116,7 +116,7 @@ messages! {
     }
 }
 
-/// Who a message is for, by the pages that show it.
+/// The readers of a message, by the pages that show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
     /// Visitors of the sign-in page.
@@ -134,7 +134,8 @@ pub(crate) enum Audience {
 }
 
 impl Message {
-    /// Whether a page for this audience shows it. Whoever is signed out is led to the sign-in page in place of the list.
+    /// Whether a page for this audience shows it. A signed-out user is redirected to the sign-in page, so that one
+    /// shows it in place of the list.
     pub(crate) fn appears_on(self, audience: Audience) -> bool {
         self.audience() == audience || (self == Self::TokenLeftOut && audience == Audience::SignIn)
     }

@@ -40,7 +40,7 @@ const _: () = assert!(
     "the sign-in form fits"
 );
 
-/// The hidden field of every form on a page of somebody who is signed in: the id of that user.
+/// The hidden field of every form on a page of a signed-in user: the id of that user.
 pub(crate) const USER: &str = "user";
 
 /// The forms that people send who are not signed in. That of joining compares a field of its own.
@@ -56,8 +56,8 @@ const FORMS_OF_STRANGERS: [&str; 4] = [
 pub(crate) struct Fields(HashMap<String, String>);
 
 impl Fields {
-    /// Reads `application/x-www-form-urlencoded` text (WHATWG URL §5.1), but refuses what a browser never sends: a
-    /// field twice, or bytes that are no UTF-8.
+    /// Reads `application/x-www-form-urlencoded` text (WHATWG URL §5.1), but refuses input that a browser never sends:
+    /// a field twice, or bytes that are no UTF-8.
     fn parse(text: &str) -> Result<Self, Refusal> {
         let mut fields = HashMap::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
@@ -105,7 +105,7 @@ impl Fields {
         idempotency_key.map_err(|_| Refusal::BadForm("A hidden field of the form is invalid."))
     }
 
-    /// What becomes of the keys that were made from those that are revoked.
+    /// Whether the descendants of revoked keys are revoked, too.
     pub(crate) fn descendants(&self) -> Result<DescendantKeys, Refusal> {
         match self.optional("descendants") {
             Some("revoke") => Ok(DescendantKeys::Revoke),
@@ -114,7 +114,7 @@ impl Fields {
         }
     }
 
-    /// Whether the box was ticked by which somebody says that they mean it.
+    /// Whether the confirmation box was ticked.
     pub(crate) fn is_confirmed(&self) -> bool {
         self.optional("confirm") == Some("yes")
     }
@@ -133,16 +133,16 @@ fn decoded(text: &str) -> Result<String, Refusal> {
     }
 }
 
-/// Who sends a form, the form, and where it came from.
+/// The sender of a form, the form, and the source of the request.
 ///
-/// The form may be long on its way, so who sends it must still be allowed to when all of it is here; and only then is it
-/// judged, so that strangers learn nothing from how. Another user may have signed in in another tab since its page was
-/// made, and must not do what was meant for somebody else.
+/// A form may take long to arrive, so its sender's access is checked again at its end, and only then are its fields
+/// checked, so that strangers learn nothing from errors. Another user may have signed in in another tab since the page
+/// was rendered; the form is not carried out for them.
 pub(crate) struct Sent<Sender>(pub(crate) Sender, pub(crate) Fields, pub(crate) RequestSource);
 
 /// A form of anybody.
 pub(crate) type VisitorForm = Sent<Visitor>;
-/// A form of somebody who is signed in.
+/// A form of a signed-in user.
 pub(crate) type UserForm = Sent<User>;
 /// A form of a member of the organization in the path.
 pub(crate) type MemberForm = Sent<Member>;

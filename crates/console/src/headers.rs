@@ -12,8 +12,8 @@ const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
 /// else to prove themselves with.
 const REFERRER_POLICY: HeaderValue = HeaderValue::from_static("same-origin");
 
-/// Where the URL has the secret of an invitation or of the first run: browsers send on no more of it than its origin,
-/// also while they load the page's assets, so that no log of a proxy has it there. `Origin` stays as it is.
+/// For URLs with the secret of an invitation or of the first run: browsers send only the origin in `Referer`, also when
+/// they load the page's assets, so that no proxy logs the secret. `Origin` is not affected.
 const REFERRER_POLICY_FOR_SECRETS: HeaderValue = HeaderValue::from_static("strict-origin");
 
 /// Sets them, for a page whose URL has a secret or for any other. The front door adds those that every answer of

@@ -9,10 +9,10 @@
 //! | which URL leads where | `routes`, `paths` |
 //! | what each page shows and does | `pages`, one file per page, with its template of the same name |
 //! | who may see a page, and what each page is made with | `reader`, `viewer` |
-//! | which requests are believed | `same_origin`, `cookies`, `forms`, `local_path` |
-//! | what a page says that a form led to | `flash`, `pages/notice` |
+//! | which requests are trusted | `same_origin`, `cookies`, `forms`, `local_path` |
+//! | what a page says after a form was sent | `flash`, `pages/notice` |
 //! | what every answer carries | `headers` |
-//! | what goes wrong, and the page that says so | `refusal`, `error_page` |
+//! | errors and their page | `refusal`, `error_page` |
 //! | style, script and icon | `assets` |
 
 mod answer;
@@ -55,7 +55,7 @@ impl Console {
         self.sources.now()
     }
 
-    /// For one showing of a form.
+    /// A new one for each page with a form.
     fn new_idempotency_key(&self) -> IdempotencyKey {
         IdempotencyKey::generate(&self.sources)
     }

@@ -7,7 +7,7 @@ use poem::{FromRequest, Request, RequestBody};
 use crate::paths;
 use crate::refusal::Refusal;
 
-/// The identifier that the path has in the place of `{id}`. What is no identifier names nothing.
+/// The identifier in the path, in the place of `{id}`. Any other text is not found.
 pub(crate) struct PathId<Id>(pub(crate) Id);
 
 impl<'a, Id: FromStr + Send> FromRequest<'a> for PathId<Id> {

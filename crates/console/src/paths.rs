@@ -20,7 +20,7 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'~');
 
-/// What patterns call the slug of an organization, and the identifier of what is in it.
+/// The names of the parameters in patterns: an organization's slug, and the identifier of an object in it.
 pub(crate) const SLUG: &str = "slug";
 pub(crate) const ID: &str = "id";
 
@@ -137,13 +137,13 @@ pub(crate) fn sign_in(next: Option<&LocalPath>) -> String {
     with_query(SignIn, [("next", next.map(LocalPath::as_str))])
 }
 
-/// The one-time link of an invitation. Whoever opens it first may join.
+/// The one-time link of an invitation, with which one person can join.
 #[must_use]
 pub fn invitation_link(public_url: &PublicUrl, token: &InvitationToken) -> String {
     public_url.to_string() + &with_query(Join, [("token", Some(token.expose()))])
 }
 
-/// The one-time link that completes the first run. Whoever has it becomes the first owner.
+/// The one-time link of the first-run setup, with which one person becomes the first owner.
 #[must_use]
 pub fn setup_link(public_url: &PublicUrl, token: &SetupToken) -> String {
     public_url.to_string() + &with_query(Setup, [("token", Some(token.expose()))])

@@ -1,5 +1,5 @@
-//! Who asks for a page, decided anew at every request, and what every page is made with: the console, the time and the
-//! flash message that a form left.
+//! Extractors for who sends a request, decided anew each time, and for what every page needs: the console, the time and
+//! the flash message.
 
 use std::fmt::Display;
 use std::ops::Deref;
@@ -27,12 +27,12 @@ use crate::refusal::Refusal;
 use crate::return_page::return_page;
 use crate::viewer::signed_in;
 
-/// What every page is made with.
+/// What every page needs.
 pub(crate) struct Visit {
     pub(crate) console: Arc<Console>,
     /// All data on a page is as of this time.
     pub(crate) now: DateTime<Utc>,
-    /// Message left by the form; set on GET only.
+    /// The message that the last form left; only for GET.
     pub(crate) flash: Option<Flash>,
 }
 
@@ -78,7 +78,7 @@ impl Visit {
     }
 }
 
-/// Whoever asks for a page or sends a form, if they may.
+/// The sender of a request for a page or a form, if they have access.
 pub(crate) trait Reader: Sized + Send {
     fn of(request: &Request) -> impl Future<Output = poem::Result<Self>> + Send {
         async { Self::admit(Visitor::identify(request).await?, request).await }
@@ -113,7 +113,7 @@ extracted! {
     Owner: member of Member
 }
 
-/// Somebody, signed in or not.
+/// Anyone, signed in or not.
 pub(crate) struct Visitor {
     visit: Visit,
     pub(crate) signed_in: Option<SignedIn>,
@@ -133,8 +133,8 @@ impl Reader for Visitor {
     }
 }
 
-/// Somebody who is signed in. Others are led to the sign-in page and from there back here; if they sent a form, they
-/// are told that it was not read.
+/// A signed-in user. Others are redirected to the sign-in page and from there back here; if they sent a form, a message
+/// says that it was not read.
 pub(crate) struct User {
     visit: Visit,
     pub(crate) signed_in: SignedIn,
@@ -173,7 +173,7 @@ fn signed_out(request: &Request, visit: &Visit) -> Refusal {
     Refusal::Instead(Box::new(response))
 }
 
-/// The page that the form was on, if the browser says so and the form's path is that page's or below it.
+/// The page that the form was on, if the browser sent its URL and the form's path is equal to its path or below it.
 fn page_of_form(request: &Request, public_url: &PublicUrl) -> Option<LocalPath> {
     let page: Uri = request.header(header::REFERER)?.parse().ok()?;
     let is_ours = public_url.is_origin(&format!("{}://{}", page.scheme_str()?, page.authority()?));
@@ -183,12 +183,12 @@ fn page_of_form(request: &Request, public_url: &PublicUrl) -> Option<LocalPath> 
     is_there.then(|| return_page(page.path_and_query()?.as_str()))?
 }
 
-/// Somebody who is signed in and belongs to the organization in the path. To all others it does not exist.
+/// A signed-in member of the organization in the path. For everyone else, the organization is not found.
 pub(crate) struct Member {
     visit: Visit,
-    /// Who they are in this organization.
+    /// The user's membership of this organization.
     pub(crate) member: membership::Member,
-    /// All organizations they belong to.
+    /// All organizations that the user belongs to.
     pub(crate) organizations: Vec<Organization>,
 }
 
@@ -198,12 +198,11 @@ impl Member {
         &self.member.organization.slug
     }
 
-    /// The member with their own keys.
     pub(crate) fn holder(&self) -> Holder {
         self.member.as_holder()
     }
 
-    /// What lets an owner run the organization.
+    /// The authority over the organization, if the member is an owner.
     pub(crate) fn authority(&self) -> Option<Authority> {
         self.member.as_authority(self.now)
     }
@@ -215,7 +214,7 @@ impl Reader for Member {
         let slug = request.raw_path_param(SLUG);
         let slug = slug.and_then(|slug| Slug::parse(slug).ok());
         let slug = slug.ok_or(Refusal::NotFound)?;
-        // All at once, for the menu needs the others, too.
+        // All memberships in one query, because the menu needs them, too.
         let members = visit.console.memberships.list_live(signed_in.user.id, visit.now);
         let members = members.await.map_err(Refusal::from)?;
         let member = members.iter().find(|member| member.organization.slug == slug);
@@ -227,7 +226,7 @@ impl Reader for Member {
     }
 }
 
-/// A member who is an owner. To plain members, an owner's pages do not exist.
+/// A member who is an owner. For plain members, an owner's pages are not found.
 pub(crate) struct Owner {
     member: Member,
     pub(crate) authority: Authority,

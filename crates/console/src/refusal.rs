@@ -37,7 +37,7 @@ pub(crate) enum Refusal {
     /// The request does not come from a page of this installation.
     #[error("the request comes from another site")]
     CrossSite {
-        /// Where such a page is.
+        /// The URL that such a page has.
         public_url: PublicUrl,
     },
     /// No form of ours looks like this.
@@ -84,7 +84,7 @@ impl From<CutoffTooRecent> for Refusal {
     }
 }
 
-/// What to do about a cut-off time by which keys cannot be revoked yet.
+/// The advice about a cut-off time that is too recent.
 pub(crate) const fn cutoff_too_recent(CutoffTooRecent: CutoffTooRecent) -> &'static str {
     "Choose a time that was at least one minute ago, in UTC: newer keys are still being saved."
 }
@@ -214,7 +214,7 @@ impl Refusal {
         }
     }
 
-    /// Reports to the operator what a page does without.
+    /// Logs a failure that a page can do without.
     pub(crate) fn report_in(self, response: &mut Response) {
         self.log();
         if let Self::Storage(error) = self {
@@ -222,8 +222,8 @@ impl Refusal {
         }
     }
 
-    /// What the operator should know of; the others are the visitor's own business. An outage is logged once, and
-    /// strangers can make too many passwords wait to be checked as often as they like.
+    /// Logs refusals that concern the operator, not those caused by the visitor. Two are left out: an outage is logged
+    /// elsewhere, once, and strangers can cause overload of password checks as often as they like.
     fn log(&self) {
         let status = self.status();
         if status.is_server_error() && status != StatusCode::SERVICE_UNAVAILABLE {

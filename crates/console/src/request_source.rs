@@ -5,7 +5,7 @@ use poem::Request;
 use poem::web::RemoteAddr;
 use poem::{FromRequest, RequestBody};
 
-/// Set on every request by the front door, whatever the client sent.
+/// Set by the front door on every request; never the client's.
 const REQUEST_ID: &str = "x-request-id";
 
 /// The name of this request, as people can quote it; empty without a front door.

@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_returns_to_an_export_with_an_encoded_name() {
+    fn encoded_export_path_is_no_return_page() {
         for file in ["%65xport.csv", "export%2ecsv", "export.jso%6el"] {
             let page = return_page(&format!("/organizations/acme/settings/audit-log/{file}"));
             assert_eq!(page, None, "{file}");

@@ -23,7 +23,7 @@ use crate::token_free_url::without_token;
 use crate::user_menu::UserMenu;
 use crate::{Console, assets, cookies, headers, paths, same_origin};
 
-/// The routes, and what they are.
+/// The routes, with their operations.
 struct Table {
     route: Route,
     operations: Vec<(&'static str, String)>,
@@ -147,7 +147,7 @@ fn table() -> Table {
         )
 }
 
-/// Left with the answer for whoever counts requests.
+/// Data of the answer for metrics of requests.
 #[derive(Debug, Clone)]
 struct Operation(Arc<str>);
 
@@ -175,7 +175,7 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
     })
 }
 
-/// Answers every request, whatever happens to it.
+/// Answers every request, also one that fails.
 async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -> Response {
     let id = request_id(&request).to_owned();
     let session = cookies::SESSION.read(request.headers(), &console.public_url);
@@ -212,7 +212,7 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
             nothing_here(console, session, &id).await
         }
         Err(error) => match error.downcast::<Refusal>() {
-            // Without its cookie, the next person at this browser is not signed in, whatever the server still has.
+            // Without the cookie, this browser is signed out, even if the server still has the session.
             Ok(Refusal::Storage(error)) if signs_out => {
                 let mut response = Refusal::SessionNotEnded(error).into_response(&id, sends_form);
                 cookies::SESSION.remove(&mut response, &console.public_url);
@@ -229,12 +229,12 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
     response
 }
 
-/// One answer for what is in no organization, in one that the visitor does not belong to, or only for its owners. It
-/// leads to those that they do belong to.
+/// One answer for paths that do not exist, that belong to another organization, or that are only for owners. It links
+/// to the visitor's own organizations.
 async fn nothing_here(console: &Console, session: Option<SessionToken>, request_id: &str) -> Response {
     let menu = match session {
         Some(token) => menu_of(console, &token).await.unwrap_or_else(|error| {
-            // The page does without what it cannot know.
+            // The page then has no menu.
             tracing::warn!(%error, "cannot list organizations on the error page");
             None
         }),
@@ -267,12 +267,13 @@ impl Table {
         }
     }
 
-    /// What is only looked at.
+    /// A page without a form of its own.
     fn page(self, pattern: &str, show: impl IntoEndpoint<Endpoint: 'static>) -> Self {
         self.at(pattern, RouteMethod::new().get(show), &["GET"], "GET, HEAD")
     }
 
-    /// A file whose export is recorded. Its endpoint is asked about HEAD, too, and records none: poem would make GET of it.
+    /// A file whose export is recorded. Its endpoint also gets HEAD requests, which poem would turn into GET, and
+    /// records none of them.
     fn export(self, pattern: &str, file: impl IntoEndpoint<Endpoint: 'static>) -> Self {
         let file = Arc::new(file.into_endpoint());
         let methods = RouteMethod::new().get(Arc::clone(&file)).head(file);
@@ -290,7 +291,7 @@ impl Table {
         self.at(pattern, methods, &["GET", "POST"], "GET, HEAD, POST")
     }
 
-    /// What a form of another page is sent to.
+    /// The target of a form on another page.
     fn action(self, pattern: &str, submit: impl IntoEndpoint<Endpoint: 'static>) -> Self {
         self.at(pattern, RouteMethod::new().post(submit), &["POST"], "POST")
     }

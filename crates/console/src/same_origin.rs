@@ -4,13 +4,14 @@ use keyward_domain::public_url::PublicUrl;
 use poem::Request;
 use poem::http::{HeaderMap, HeaderName, Method, header};
 
-/// Who asked for the request (W3C Fetch Metadata §2.3); no page can set or remove it.
+/// The relation between the request's initiator and its target (W3C Fetch Metadata §2.3); no page can set or remove it.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Whether a request is allowed: its method is safe, or it comes from a page of this installation.
 ///
 /// Browsers say so in `Sec-Fetch-Site`; older ones without it in `Origin`. A request with neither is refused: it is not
-/// from a form. Sign-in and setup are no exceptions, or a stranger could sign somebody in as themselves.
+/// from a form. Sign-in and setup are no exceptions, or a stranger's site could sign a visitor in to the stranger's
+/// account.
 pub(crate) fn is_allowed(request: &Request, public_url: &PublicUrl) -> bool {
     is_safe(request.method()) || is_same_origin(request.headers(), public_url)
 }
@@ -20,8 +21,8 @@ fn is_safe(method: &Method) -> bool {
     *method == Method::GET || *method == Method::HEAD || *method == Method::OPTIONS
 }
 
-/// Whether a page of another site asked for the request: a link there must not have an owner's browser write an audit event.
-/// An address that was typed, and a browser that does not say so, are no other site.
+/// Whether the request comes from a page of another site, whose link must not make an owner's browser write an audit
+/// event. A typed URL, and a browser that does not report the site, do not count as another site.
 pub(crate) fn is_cross_site(request: &Request, public_url: &PublicUrl) -> bool {
     let headers = request.headers();
     let names_no_site = headers.get_all(SEC_FETCH_SITE).iter().all(|site| site == "none");

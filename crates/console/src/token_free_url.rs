@@ -8,17 +8,17 @@ use crate::forms::Fields;
 use crate::local_path::LocalPath;
 use crate::paths;
 
-/// What people type into.
+/// The parameters that people type.
 const TYPED: [&str; 3] = ["search", "who", "what"];
 
-/// The same search for the last four characters of a token, by which lists find a key, if a whole token is searched for.
-/// All else that was chosen stays, whatever filters a list has, but a token stays nowhere. It is said before it
-/// is known who asks: who is not signed in takes the URL along to the sign-in page.
+/// If a whole token is searched for: the URL of the same search for its last four characters, by which lists find a
+/// key. Other parameters stay, but without tokens. This is done before authentication, because the sign-in page's URL
+/// would contain this one.
 pub(crate) fn without_token(request: &Request) -> Option<String> {
     if *request.method() != Method::GET && *request.method() != Method::HEAD {
         return None;
     }
-    // Any path is asked for, also one that browsers take for another host: nobody is sent there (CWE-601).
+    // A path may have a form that browsers take for another host; it must not be a redirect's target (CWE-601).
     let path = LocalPath::parse(request.uri().path())?;
     let query = Fields::in_query(request).ok()?;
     let has_token = |part: &str| query.optional(part).and_then(end_of_token).is_some();
@@ -31,15 +31,14 @@ pub(crate) fn without_token(request: &Request) -> Option<String> {
     })
 }
 
-/// The last four characters of the first token in a text. What may be one is enough: mistyped, cut off, or with words
-/// around it.
+/// The last four characters of the first token in a text, even if it is mistyped, cut off, or has words around it.
 fn end_of_token(text: &str) -> Option<&str> {
     const SHOWN: usize = 4;
     text.match_indices(PREFIX).find_map(|(at, _)| {
         let token = text.get(at..)?;
         let body = token.get(PREFIX.len()..)?;
         let length = body.bytes().take_while(u8::is_ascii_alphanumeric).count();
-        // Shorter ones are words that somebody wrote, such as a name: there is nothing to guess from so little.
+        // Shorter ones are words, such as a name: a part of a token so short is useless to guess the rest.
         if length < LENGTH / 2 {
             return None;
         }

@@ -1,9 +1,9 @@
-//! The menu in the header of every page for who is signed in.
+//! The menu of a signed-in user in the header of every page.
 
 use keyward_domain::organization::Organization;
 use keyward_domain::user::User;
 
-/// Who is signed in, and where they can go.
+/// The signed-in user, and their organizations.
 pub(crate) struct UserMenu {
     pub(crate) user: User,
     /// Where the viewer can switch to: all their organizations but the one that the page is of, if it is of one.

@@ -7,7 +7,7 @@ use crate::Console;
 use crate::cookies;
 use crate::refusal::Refusal;
 
-/// Who is signed in, if anybody.
+/// The signed-in user, if there is one.
 pub(crate) async fn signed_in(request: &Request, console: &Console) -> Result<Option<SignedIn>, Refusal> {
     let Some(token) = cookies::SESSION.read(request.headers(), &console.public_url) else {
         return Ok(None);

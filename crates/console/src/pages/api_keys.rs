@@ -33,7 +33,7 @@ struct ApiKeysPage<'a> {
     settings: Settings,
     notice: Option<Notice>,
     public_url: &'a PublicUrl,
-    /// The way to all keys, for owners.
+    /// For owners, the link to all keys.
     views: Vec<SectionLink>,
     /// The planned end of the holder's membership.
     expires_at: Option<DateTime<Utc>>,
@@ -50,7 +50,7 @@ struct ApiKeysPage<'a> {
     now: DateTime<Utc>,
 }
 
-/// The list that the query describes, to which the pages of its keys lead back.
+/// The list that the query describes, to which the pages of its keys link back.
 pub(super) fn list_in(member: &Member, query: &Fields) -> Result<List<ApiKeyId>, Refusal> {
     let list = List::read_with_status::<StatusFilter>(paths::ApiKeys(member.slug()), query)?;
     Ok(list.1)

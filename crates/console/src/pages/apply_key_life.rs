@@ -56,7 +56,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
         };
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     }
-    // Whoever could not be shown the keys has not confirmed what happens to them.
+    // If the keys could not be shown, the owner has not confirmed the consequences.
     preview(&owner, seen).await?;
     let keys = &owner.console.organization_keys;
     let applied = keys.apply_longest_life(&owner.authority, seen, source, TIME_BUDGET);

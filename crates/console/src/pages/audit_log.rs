@@ -58,14 +58,14 @@ struct LoggedEvent {
     sentence: Sentence,
     newer_action: Option<NewerAction>,
     address: Option<String>,
-    /// Done by the command line or by Keyward itself, so that there is no address. Of others it may be unknown:
-    /// resource servers do not tell from where a token came.
+    /// Done by the command line or by Keyward itself, so that there is no address. Other events may also lack one:
+    /// resource servers do not report from where a token came.
     is_by_server: bool,
     request_id: Option<String>,
     is_refused: bool,
 }
 
-/// An action that only a newer version knows: its word, and where all such events are.
+/// An action that only a newer version knows: its word, and the URL of all such events.
 struct NewerAction {
     word: NewerWord,
     events: String,
@@ -76,7 +76,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
     let (console, slug) = (&owner.console, owner.slug());
     let list = paths::AuditLog(slug).to_string();
     let asked = Search::read(&owner, &query).await?;
-    // Where the form has errors no events are shown, but what is found of the rest tells the names of what was chosen.
+    // If the form has errors, no events are shown, but a search by the valid fields finds the names of their values.
     let search = asked.without_errors();
     let request = PageRequest {
         size: PageSize::DEFAULT,
@@ -118,7 +118,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
     owner.page(&page)
 }
 
-/// What the events of a page have in common.
+/// Data for all events of a page.
 struct LogContext<'a> {
     found: &'a AuditPage,
     search: &'a Search,
@@ -161,7 +161,7 @@ impl LogContext<'_> {
         participant.leading_to(self.page_of(subject), events)
     }
 
-    /// Where owners see it, as long as it is there.
+    /// The URL of its page for owners, if it still exists.
     fn page_of(&self, subject: Subject) -> Option<String> {
         if !self.found.names.contains_key(&subject) {
             return None;
@@ -184,7 +184,7 @@ impl LogContext<'_> {
 }
 
 impl LoggedEvent {
-    /// Everybody and everything in it, each once.
+    /// The participants of the event, each once.
     fn participants(&self) -> Vec<&Participant> {
         let Sentence {
             actor,

@@ -1,4 +1,4 @@
-//! What people call the browser that a session was started in.
+//! The common name of the browser in which a session was started.
 
 use keyward_domain::sign_in::UserAgent;
 
@@ -25,7 +25,7 @@ const SYSTEMS: [(&str, &str); 7] = [
     ("Linux", "Linux"),
 ];
 
-/// Browser and system in a few words; what it said itself, if that is neither.
+/// Browser and system in a few words; the `User-Agent` itself if neither is known.
 pub(super) fn browser_name(user_agent: &UserAgent) -> String {
     let said = user_agent.as_str();
     let known = |names: &[(&str, &'static str)]| {

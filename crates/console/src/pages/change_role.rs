@@ -62,7 +62,7 @@ pub(crate) async fn submit(
         .change_role(&owner.authority, id, role, source)
         .await
     {
-        // Whoever is no owner any more does not see these pages any more.
+        // A former owner does not have access to these pages.
         Ok(()) if id == owner.member.membership.id && role == Role::Member => {
             Ok(owner.redirect(paths::General(owner.slug()), Message::SteppedDown))
         }

@@ -19,7 +19,7 @@ pub(super) const DAYS: [u16; 4] = [7, 30, 60, 90];
 /// The fields of a form.
 pub(super) struct ExpiryForm {
     pub(super) choice: ExpiryChoice,
-    /// What is wrong with a choice other than [`ExpiryChoice::At`].
+    /// The error of a choice other than [`ExpiryChoice::At`].
     pub(super) select: Field,
     /// The time, in UTC, for [`ExpiryChoice::At`].
     pub(super) at: Field,
@@ -29,7 +29,7 @@ pub(super) struct ExpiryForm {
     pub(super) latest: Option<DateTime<Utc>>,
     /// How many whole days ahead that is.
     latest_days: Option<i64>,
-    /// With what a new key expires that nothing is chosen for.
+    /// The lifetime of a new key without a choice.
     pub(super) longest: Option<LongestLife>,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum ExpiryChoice {
     Keep,
     /// Never: it is valid until it is revoked.
     Never,
-    /// So many days from now.
+    /// This many days from now.
     After(u16),
     /// At the time in the other field.
     At,
@@ -100,7 +100,7 @@ impl ExpiryForm {
         self.field().focused = true;
     }
 
-    /// The field of what was chosen.
+    /// The field of the choice.
     const fn field(&mut self) -> &mut Field {
         match self.choice {
             ExpiryChoice::At => &mut self.at,
@@ -108,7 +108,7 @@ impl ExpiryForm {
         }
     }
 
-    /// What was chosen; nothing is another choice where the fields are absent.
+    /// The choice in the form; unchanged if the fields are absent.
     pub(super) fn filled_in(self, form: &Fields) -> Result<Self, Refusal> {
         let Some(chosen) = form.optional("expiration") else {
             return Ok(self);
@@ -127,7 +127,7 @@ impl ExpiryForm {
         })
     }
 
-    /// What was typed, in the form of the key as it is now.
+    /// The typed values, in the form of the key as it is now.
     pub(super) fn typed_into(self, form: Self) -> Self {
         let choice = match self.choice {
             ExpiryChoice::Keep if form.current.is_none() => ExpiryChoice::Never,
@@ -148,7 +148,7 @@ impl ExpiryForm {
         }
     }
 
-    /// Tells why the store did not take what was chosen.
+    /// Shows why the store refused the choice.
     pub(super) fn refuse(&mut self, error: impl Into<Unacceptable>) {
         let _: Option<()> = self.field().check("Expiration", Err(error.into()));
     }

@@ -1,4 +1,4 @@
-//! A field of a form as it is shown again: what was typed, and what is wrong with it.
+//! A field of a form that is shown again: the typed value and its error.
 
 use std::fmt;
 
@@ -10,9 +10,9 @@ use crate::wait::Wait;
 /// A text field.
 #[derive(Debug, Default)]
 pub(super) struct Field {
-    /// What was typed; never a password.
+    /// The typed value; never a password.
     pub(super) value: String,
-    /// What is wrong, as a sentence.
+    /// A sentence.
     pub(super) error: Option<String>,
     /// After which the same may be right.
     pub(super) wait: Option<Wait>,
@@ -34,7 +34,7 @@ impl Field {
         self.wait = Some(Wait::from(throttled));
     }
 
-    /// Notes what is wrong with the field and hands on what is right. `label` begins the sentence.
+    /// Returns a valid value, or keeps the error, whose sentence begins with `label`.
     pub(super) fn check<T, E: fmt::Display>(&mut self, label: &str, parsed: Result<T, E>) -> Option<T> {
         match parsed {
             Ok(value) => Some(value),

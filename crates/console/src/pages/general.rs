@@ -30,7 +30,7 @@ struct GeneralPage<'a> {
     expires_at: Option<DateTime<Utc>>,
     /// Owners set the defaults of new keys.
     is_owner: bool,
-    /// Nobody else runs the organization, so the viewer cannot leave.
+    /// The viewer is the last permanent owner, who cannot leave.
     is_last_owner: bool,
     /// Whether new keys can manage keys by default.
     manage_keys: bool,
@@ -38,7 +38,7 @@ struct GeneralPage<'a> {
     days: Field,
     /// The lifetime that the form showed when it was opened.
     days_shown: String,
-    /// What was changed after the form about it was opened.
+    /// The setting that was changed after its form was opened.
     outdated: Option<Setting>,
 }
 

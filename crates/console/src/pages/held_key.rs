@@ -13,8 +13,8 @@ use crate::pages::organization_key_tab::{OrganizationKeyTab, keys_of};
 use crate::reader::Owner;
 use crate::refusal::Refusal;
 
-/// What the others are called who appear beside these keys: the keys that created or replaced them, those that they
-/// replace, and whoever revoked them.
+/// The names of keys and users that appear beside these keys: the keys that created or replaced them, those that they
+/// replace, and the users who revoked them.
 pub(super) async fn names_beside(
     keys: &[HeldKey],
     owner: &Owner,
@@ -45,7 +45,7 @@ pub(super) fn keys_url(holder: &MemberProfile, organization: &Slug, now: &DateTi
     keys_of(organization, holder.membership.id, tab)
 }
 
-/// Who revoked a key, or why it was done.
+/// The user who revoked a key, or the reason.
 pub(super) fn revoker(revocation: &Revocation, names: &HashMap<Subject, String>) -> String {
     let by = revocation.by.as_subject().and_then(|by| names.get(&by));
     match (revocation.reason, revocation.by, by) {
@@ -62,7 +62,7 @@ pub(super) fn revoker(revocation: &Revocation, names: &HashMap<Subject, String>)
     }
 }
 
-/// The key that created this one, and what it is called as long as it is kept.
+/// The key that created this one, and its name as long as it is stored.
 pub(super) fn parent<'a>(
     key: &HeldKey,
     names: &'a HashMap<Subject, String>,
@@ -71,7 +71,7 @@ pub(super) fn parent<'a>(
     Some((parent, names.get(&Subject::ApiKey(parent))))
 }
 
-/// A key that this one replaces, or that replaces it, and what it is called as long as it is kept.
+/// A key that this one replaces, or that replaces it, and its name as long as it is stored.
 pub(super) fn other<'a>(
     key: Option<&ApiKeyId>,
     names: &'a HashMap<Subject, String>,

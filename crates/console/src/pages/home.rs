@@ -12,7 +12,7 @@ use crate::paths;
 use crate::reader::{Member, Visitor};
 use crate::refusal::Refusal;
 
-/// Nobody has completed the first run.
+/// The first-run setup was not completed.
 #[derive(Template)]
 #[template(path = "not_set_up.html")]
 struct NotSetUp<'a> {
@@ -58,7 +58,7 @@ pub(crate) async fn show(visitor: Visitor) -> Result<Response, Refusal> {
     }
 }
 
-/// `/organizations/{slug}`, with or without `/settings`: what somebody types who shortens a URL.
+/// `/organizations/{slug}`, with or without `/settings`, for people who shorten a URL.
 #[handler]
 pub(crate) async fn lead_to_keys(member: Member) -> Response {
     redirect(paths::ApiKeys(member.slug()))

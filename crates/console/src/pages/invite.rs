@@ -1,4 +1,4 @@
-//! The form that invites somebody, and the only page that ever shows the invitation's link: its answer.
+//! The form for an invitation, and the only page that ever shows the invitation's link: its answer.
 
 use askama::Template;
 use keyward_domain::administration::InvitationDraft;

@@ -58,7 +58,7 @@ struct AlreadyMemberPage<'a> {
 #[derive(Template)]
 #[template(path = "join_link_invalid.html")]
 struct InvalidLinkPage<'a> {
-    /// Who is signed in, if anybody.
+    /// The signed-in user, if there is one.
     user: Option<&'a User>,
 }
 

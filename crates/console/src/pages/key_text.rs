@@ -1,4 +1,4 @@
-//! What people write about a key, in forms and on pages.
+//! The name and description of a key, in forms and on pages.
 
 use keyward_domain::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName};
 use keyward_domain::keys::KeyDraft;

@@ -1,4 +1,4 @@
-//! Keys whose tokens somebody reported as leaked, which were revoked for it in the last days.
+//! Keys that were revoked in the last days because their tokens were reported as leaked.
 
 use std::cmp::Reverse;
 

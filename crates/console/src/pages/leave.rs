@@ -27,7 +27,7 @@ struct LeavePage {
     settings: Settings,
     stops: MembershipEndPreview<ApiKey>,
     confirmation_missing: bool,
-    /// Nobody else runs the organization, so the viewer cannot leave.
+    /// The viewer is the last permanent owner, who cannot leave.
     is_last_owner: bool,
     /// The viewer just tried to leave and was refused.
     was_refused: bool,

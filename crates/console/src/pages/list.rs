@@ -10,7 +10,7 @@ use crate::pages::settings::SectionLink;
 use crate::paths::with_query;
 use crate::refusal::Refusal;
 
-/// A search in a list, and the page of what it finds.
+/// A search in a list, and the page of its results.
 #[derive(Debug, Clone)]
 pub(super) struct List<Id> {
     /// Its path, without the query.
@@ -45,7 +45,7 @@ pub(super) trait ListedStatus: Copy + Default + Eq + 'static {
     }
 }
 
-/// What the items of a list are called.
+/// The noun for the items of a list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Items {
     pub(super) one: &'static str,

@@ -1,4 +1,4 @@
-//! One member, as owners see them: role, expiration, and the way to removal.
+//! One member, as owners see them: role, expiration, and the link to removal.
 
 use askama::Template;
 use chrono::{DateTime, Utc};
@@ -27,26 +27,26 @@ struct MemberPage {
     notice: Option<Notice>,
     member: MemberOverview,
     is_viewer: bool,
-    /// Where their valid keys are listed.
+    /// The URL of the list of their valid keys.
     keys: String,
     /// The planned end of the membership.
     expires_at: Option<DateTime<Utc>>,
     /// The membership ends within a week.
     expires_soon: bool,
-    /// Nobody else runs the organization, so they have to stay its owner.
+    /// The last permanent owner, who cannot become a plain member.
     is_last_owner: bool,
-    /// Somebody wanted them to be a plain member.
+    /// The last owner was to become a plain member, which was refused.
     was_refused: bool,
 }
 
-/// Somebody who is no member any more.
+/// A user who is no longer a member.
 #[derive(Template)]
 #[template(path = "former_member.html")]
 struct FormerMemberPage {
     settings: Settings,
     name: String,
     username: Username,
-    /// The membership that they have now, if they came back.
+    /// The user's present membership, after a later invitation.
     current: Option<MembershipId>,
 }
 
@@ -84,7 +84,7 @@ impl<'a> FromRequest<'a> for NamedMember {
     }
 }
 
-/// Leads to the page of whoever signs in with this name.
+/// Redirects to the page of the member with this username.
 async fn show_named(owner: &Owner, username: &Username) -> Result<Response, Refusal> {
     let (console, authority) = (&owner.console, &owner.authority);
     if let Some(member) = console
@@ -101,7 +101,7 @@ async fn show_named(owner: &Owner, username: &Username) -> Result<Response, Refu
     former_member(owner, Subject::User(user.ok_or(Refusal::NotFound)?)).await
 }
 
-/// The page of somebody who was a member: it says that they are gone, and leads on to what they left behind.
+/// The page of a former member, with links to their keys and events.
 pub(super) async fn former_member(owner: &Owner, subject: Subject) -> Result<Response, Refusal> {
     let (console, authority) = (&owner.console, &owner.authority);
     let organization = authority.organization_id();
@@ -121,7 +121,7 @@ pub(super) async fn former_member(owner: &Owner, subject: Subject) -> Result<Res
     Ok(html(StatusCode::NOT_FOUND, &page)?)
 }
 
-/// The page after the last owner was to become a plain member: it says why that was refused.
+/// The answer when the last owner was to become a plain member: it says why that was refused.
 pub(super) async fn last_owner_stays(owner: &Owner, id: MembershipId) -> Result<Response, Refusal> {
     let member = owner
         .console
@@ -136,7 +136,7 @@ pub(super) async fn last_owner_stays(owner: &Owner, id: MembershipId) -> Result<
     Ok(html(StatusCode::CONFLICT, &page)?)
 }
 
-/// Who a live member of the organization is. Others do not exist here.
+/// The profile of a live member; anyone else is not found.
 pub(super) async fn identify(owner: &Owner, id: MembershipId) -> Result<MemberProfile, Refusal> {
     let member = owner
         .console
@@ -163,7 +163,7 @@ impl MemberPage {
     }
 }
 
-/// What a user did, in the audit log.
+/// The URL of the audit log of what a user did.
 fn events_of(settings: &Settings, username: &Username) -> String {
     paths::with_query(
         paths::AuditLog(&settings.slug),
@@ -171,7 +171,7 @@ fn events_of(settings: &Settings, username: &Username) -> String {
     )
 }
 
-/// The keys that a former member left behind.
+/// The URL of the list of a former member's keys, which have no access.
 fn keys_left_by(settings: &Settings, username: &Username) -> String {
     let fields = [
         ("status", Some(OrganizationKeyTab::WithoutAccess.query_value())),

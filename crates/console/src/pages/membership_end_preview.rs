@@ -22,12 +22,12 @@ use crate::reader::{Member, Owner};
 use crate::refusal::Refusal;
 
 /// The keys that are refused from then on, the projects that the member leaves, and how many of their invitations are
-/// revoked. What cannot be counted now is absent: nobody is kept from ending a membership by a count.
+/// revoked. Counts that failed are absent, so that they do not keep anyone from ending a membership.
 pub(super) struct MembershipEndPreview<Key> {
     pub(super) keys: Option<Keys<Key>>,
     pub(super) projects: Option<LeftProjects>,
     pub(super) invitations: Option<u64>,
-    /// How many invitations others have made, whose links go on working: nobody knows who has them.
+    /// The number of invitations that others made. Their links stay valid, and the member may have seen them.
     pub(super) other_invitations: Option<u64>,
     /// The URL of the list of all keys.
     pub(super) all_keys: String,
@@ -41,7 +41,7 @@ pub(super) struct Keys<Key> {
     pub(super) recently_used: u32,
     /// Those used most recently. Key trees whose keys were used last come first.
     pub(super) shown: Vec<StoppingKey<Key>>,
-    /// How many of these are in sight; the others are unfolded.
+    /// The number of these that are shown at first; the others are folded.
     in_sight: usize,
 }
 
@@ -54,10 +54,9 @@ pub(super) struct LeftProjects {
     pub(super) count: usize,
 }
 
-/// For how long a use is recent.
 const RECENT: TimeDelta = TimeDelta::days(7);
 
-/// So many keys, or projects, are looked over at a glance.
+/// The number of keys, or projects, that are shown at first.
 const AT_A_GLANCE: usize = 25;
 
 /// A valid key of the member.
@@ -73,7 +72,7 @@ pub(super) struct StoppingKey<Key> {
 pub(super) trait ViewedKey: Clone {
     fn key(&self) -> &ApiKey;
 
-    /// An [`ApiKey`] and a [`HeldKey`] know differently from where it was used.
+    /// Without the address, whose type differs.
     fn last_used_at(&self) -> Option<DateTime<Utc>>;
 }
 
@@ -116,7 +115,7 @@ impl MembershipEndPreview<HeldKey> {
 }
 
 impl<Key> MembershipEndPreview<Key> {
-    /// Counts all at once: each may take as long as the store lets it.
+    /// Counts in parallel, because each count may take until the store's deadline.
     async fn new(
         reader: &Member,
         membership: &Membership,
@@ -191,7 +190,7 @@ impl<Key: ViewedKey> Keys<Key> {
             first,
         } = preview;
         let shown = in_key_trees(first, parents);
-        // Whatever was used recently is in sight.
+        // All recently used keys are shown at first.
         let last = shown
             .iter()
             .rposition(|stopping| stopping.key.last_used_at() > Some(recent));
@@ -205,18 +204,18 @@ impl<Key: ViewedKey> Keys<Key> {
 }
 
 impl<Key> Keys<Key> {
-    /// The keys that are in sight.
+    /// The keys that are shown at first.
     pub(super) fn first(&self) -> &[StoppingKey<Key>] {
         self.shown.get(..self.in_sight).unwrap_or(&self.shown)
     }
 
-    /// The others that are shown.
+    /// The keys that are folded.
     pub(super) fn rest(&self) -> &[StoppingKey<Key>] {
         self.shown.get(self.in_sight..).unwrap_or_default()
     }
 }
 
-/// The keys that created some of these and are not among them, because they are revoked or were not used as recently.
+/// The parents that are not among these keys, because they are revoked or were not used as recently.
 fn parents_elsewhere(keys: &[impl ViewedKey]) -> Vec<ApiKeyId> {
     let shown: HashSet<ApiKeyId> = keys.iter().map(|key| key.key().id).collect();
     let parents: HashSet<ApiKeyId> = keys
@@ -259,8 +258,8 @@ async fn projects(
     })
 }
 
-/// Every key once, and below each the keys that were made from it. What was used last comes first, with its key tree, and
-/// what was never used last, the newest first.
+/// Sorts keys, each followed by its descendants: first the key trees that were used last, then those never used, the
+/// newest first.
 fn in_key_trees<Key: ViewedKey>(mut keys: Vec<Key>, parents_elsewhere: &[Key]) -> Vec<StoppingKey<Key>> {
     keys.sort_by_key(|key| Reverse(key.key().id));
     let known: HashMap<ApiKeyId, &Key> = keys
@@ -292,7 +291,7 @@ fn in_key_trees<Key: ViewedKey>(mut keys: Vec<Key>, parents_elsewhere: &[Key]) -
     let mut key_trees = Vec::with_capacity(keys.len());
     let mut waiting: Vec<&Key> = keys.iter().filter(|key| shown_parent(key).is_none()).collect();
     waiting.sort_by_key(|key| Reverse(last_in_tree(key)));
-    // The last of it comes next.
+    // `pop` takes the last one.
     waiting.reverse();
     while let Some(key) = waiting.pop() {
         let parent = key.key().effective_parent().and_then(|above| known.get(&above));

@@ -1,4 +1,4 @@
-//! What somebody new types to get an account.
+//! The fields of forms that create an account.
 
 use keyward_domain::rate::Throttled;
 use keyward_domain::sign_in::joining::NewcomerChoices;
@@ -9,7 +9,7 @@ use crate::forms::Fields;
 use crate::pages::field::{Field, focus_first_error};
 use crate::refusal::Refusal;
 
-/// The fields of the form, as they are shown again.
+/// The values and errors of the fields. The password is not shown again.
 #[derive(Debug, Default)]
 pub(super) struct NewcomerFields {
     pub(super) display_name: Field,
@@ -27,8 +27,8 @@ impl NewcomerFields {
         })
     }
 
-    /// What was chosen; if something is wrong with it, the fields say so. Nor may the password be made from what their
-    /// organization is called.
+    /// The values, if all are valid; else the fields get errors. The password must not be made from these names of the
+    /// organization.
     pub(super) fn choices(&mut self, typed_password: &str, organization: &[&str]) -> Option<NewcomerChoices> {
         let display_name = DisplayName::parse(&self.display_name.value);
         let display_name = self.display_name.check("Your name", display_name);
@@ -60,13 +60,13 @@ impl NewcomerFields {
         focus_first_error(&mut [&mut self.display_name, &mut self.username, &mut self.password]);
     }
 
-    /// Usernames are tried too often from where they are.
+    /// Too many usernames were tried from this address.
     pub(super) fn set_throttled(&mut self, throttled: Throttled) {
         self.username.set_throttled(throttled);
         self.has_errors = true;
     }
 
-    /// Somebody else has the username, or they themselves, who then need no new account.
+    /// The username may be another user's or the reader's own, who then needs no new account.
     pub(super) fn set_username_taken(&mut self) {
         self.username.error =
             Some("This username is taken. Choose another, or sign in above if it is yours.".to_owned());

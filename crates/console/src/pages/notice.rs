@@ -1,4 +1,4 @@
-//! What a form did, said by the page that it led to.
+//! The notice on a page about what the last form did.
 
 use askama::Template;
 use keyward_domain::audit::Subject;
@@ -11,29 +11,29 @@ use crate::flash::{Audience, Flash, Message};
 use crate::reader::{Member, Owner, Visit};
 use crate::refusal::Refusal;
 
-/// A message with the names of what it is about, as they are now. It renders itself.
+/// A message with the current names of its subjects.
 #[derive(Template)]
 #[template(path = "notice.html")]
 pub(super) struct Notice {
     pub(super) message: Message,
-    /// What the key, member or project is called.
+    /// The name of the key, member or project.
     pub(super) name: String,
-    /// By what people recognize the key's token.
+    /// The hint of the key's token.
     hint: String,
     others: u32,
     organization: Option<Organization>,
-    /// Where what was undone can be done again.
+    /// The URL of the page on which an undone action can be repeated.
     pub(super) again: String,
 }
 
 impl Notice {
-    /// For the pages that belong to no organization.
+    /// For pages outside of an organization.
     pub(super) fn at(audience: Audience, visit: &Visit) -> Option<Self> {
         let flash = visit.flash.filter(|flash| flash.message.appears_on(audience))?;
         Some(Self::new(flash, None))
     }
 
-    /// For the pages of an organization that every member has.
+    /// For the pages of an organization that all its members see.
     pub(super) async fn for_member(member: &Member) -> Result<Option<Self>, Refusal> {
         let Some(flash) = member
             .flash
@@ -52,7 +52,7 @@ impl Notice {
         Ok(Some(notice))
     }
 
-    /// For the pages that only owners have.
+    /// For the pages that only owners see.
     pub(super) async fn for_owner(owner: &Owner) -> Result<Option<Self>, Refusal> {
         let Some(flash) = owner
             .flash

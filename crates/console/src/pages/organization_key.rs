@@ -50,7 +50,7 @@ struct Node<'a> {
     has_deleted_parent: bool,
     /// A list of its children follows.
     has_children: bool,
-    /// So many lists end after it.
+    /// The number of nested lists that end after it.
     ends: usize,
 }
 

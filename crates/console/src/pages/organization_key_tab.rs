@@ -1,4 +1,4 @@
-//! What becomes of requests with a member's key, and why: how owners tell keys apart.
+//! The tabs of owners' lists of keys: whether requests with a key are accepted, and if not, why.
 
 use keyward_domain::administration::ports::HolderStatusFilter;
 use keyward_domain::id::MembershipId;
@@ -14,7 +14,7 @@ pub(super) enum OrganizationKeyTab {
     /// Those that work.
     #[default]
     Valid,
-    /// Those that nobody revoked, and whose holders have left: they are refused.
+    /// Keys that are not revoked, but refused because their holders have left.
     WithoutAccess,
     Revoked,
     All,
@@ -46,7 +46,7 @@ impl OrganizationKeyTab {
         }
     }
 
-    /// What the domain is asked for.
+    /// The tab as filters of the domain.
     pub(super) const fn filters(self) -> (StatusFilter, HolderStatusFilter) {
         match self {
             Self::Valid => (StatusFilter::Valid, HolderStatusFilter::Members),

@@ -104,7 +104,7 @@ pub(super) fn behind_revocation(list: &List<ApiKeyId>) -> List<ApiKeyId> {
     list.keeping("holder", None::<&str>).keeping(LIST_HOLDER, holder)
 }
 
-/// What the URL asks for.
+/// The query of the URL.
 pub(super) struct Asked {
     pub(super) list: List<ApiKeyId>,
     tab: OrganizationKeyTab,
@@ -208,7 +208,7 @@ async fn page(owner: &Owner, asked: Asked, before: Field) -> Result<Organization
         .list(authority, asked.filter(now), asked.list.request(), now)
         .await?;
     let any = OrganizationKeyFilter::new(StatusFilter::All, None);
-    // Somebody without keys has no name here.
+    // A holder without keys is not named on the page.
     let holder = match asked.holder {
         Some(id) => first_of(owner, any.clone().of_consumer(id)).await?,
         None => None,
@@ -236,7 +236,7 @@ async fn page(owner: &Owner, asked: Asked, before: Field) -> Result<Organization
     })
 }
 
-/// The days to choose from: what is usual, and what the URL says.
+/// The days to choose from: the usual ones, and that of the URL.
 fn choices(usual: &[u16], asked: Option<u16>) -> Vec<u16> {
     let unusual = asked.filter(|days| !usual.contains(days));
     usual.iter().copied().chain(unusual).collect()
@@ -268,7 +268,7 @@ impl OrganizationKeysPage {
         !self.list.search.is_empty() || self.unused.is_some() || self.expiring.is_some()
     }
 
-    /// What the list shows with an empty search form.
+    /// The URL of the list without filters.
     fn unfiltered(&self) -> String {
         let list = self.list.keeping("unused", None::<u16>);
         list.keeping("expires_within", None::<u16>).unsearched()
@@ -287,14 +287,14 @@ impl OrganizationKeysPage {
         self.list.keeping("holder", None::<&str>).first_page_url()
     }
 
-    /// What the search keeps: the other things are fields of it.
+    /// The parameters that the search form keeps. The others are its fields.
     fn kept_by_search(&self) -> Vec<(&'static str, String)> {
         let fields = ["unused", "expires_within"];
         let kept = self.list.kept.iter().filter(|(name, _)| !fields.contains(name));
         kept.cloned().collect()
     }
 
-    /// What the forms repeat of the page's URL, so that the page for revocation can lead back.
+    /// The parameters of the page's URL that its forms repeat, so that the page for revocation can link back.
     fn repeated(&self) -> Vec<(&'static str, String)> {
         let List {
             kept, search, after, ..

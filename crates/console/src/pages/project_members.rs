@@ -73,7 +73,8 @@ pub(crate) async fn add(
         .projects
         .add_member(&owner.authority, id, member, source)
         .await?;
-    // An owner who adds themselves does so on the project's page; others are looked for, one after the other, here.
+    // Owners add themselves on the project's page, to which they return; to add others one after the other, they stay
+    // here.
     let page = if query.optional("then") == Some("project") {
         paths::Project(owner.slug(), &id).to_string()
     } else {
@@ -97,7 +98,7 @@ pub(crate) async fn remove(
     Ok(owner.redirect(project, Message::ProjectMemberRemoved.about(member.as_uuid())))
 }
 
-/// The member that a form names. What is no identifier names nobody.
+/// The member that a form names; not found if it is no identifier.
 fn member_in(form: &Fields) -> Result<MembershipId, Refusal> {
     form.required("member")?.parse().map_err(|_| Refusal::NotFound)
 }

@@ -80,7 +80,7 @@ async fn all_projects(member: &Member, authority: &Authority, query: &Fields) ->
     })
 }
 
-/// What the member's keys reach at this moment.
+/// The projects that the member's keys reach now.
 async fn own_projects(member: &Member, query: &Fields) -> Result<Response, Refusal> {
     // A member has no search here, but may have an owner's link.
     let list = List {

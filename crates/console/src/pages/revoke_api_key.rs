@@ -23,13 +23,13 @@ use crate::refusal::Refusal;
 #[template(path = "revoke_api_key.html")]
 struct RevokeApiKeyPage {
     settings: Settings,
-    /// The list that the page leads back to, as its own URL names it.
+    /// The list that the page links back to, from the query of its URL.
     list: List<ApiKeyId>,
     key: ApiKey,
     revoked: Option<Revocation>,
-    /// The valid keys that were made from it, if they could be counted.
+    /// The valid descendants, if they could be counted.
     descendants: Option<Vec<ApiKey>>,
-    /// What was chosen before the form came back.
+    /// The choice in a form that is shown again.
     revoke_descendants: bool,
     confirmation_missing: bool,
 }
@@ -89,7 +89,6 @@ impl RevokeApiKeyPage {
         self.descendants.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// The label of the form's button.
     fn button_label(&self) -> &'static str {
         match (&self.revoked, &self.descendants) {
             (None, _) => "Revoke key",

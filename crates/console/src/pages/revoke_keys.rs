@@ -47,7 +47,7 @@ struct RevokeKeysPage {
     /// The preview, if counting succeeded; a failed count does not prevent the revocation.
     ends: Option<RevocationPreview>,
     now: DateTime<Utc>,
-    /// What was chosen before the form came back.
+    /// The choice in a form that is shown again.
     revoke_descendants: bool,
     note: Field,
     confirmation_missing: bool,
@@ -80,7 +80,7 @@ impl Progress {
     }
 }
 
-/// What the heading says of the selected keys.
+/// The heading for the selected keys.
 enum Heading<'a> {
     /// Only keys that were created with them are left.
     Descendants,
@@ -170,7 +170,7 @@ pub(crate) async fn submit(
     })
 }
 
-/// The list that the page was reached from, saying what was revoked.
+/// Redirects to the list from which the page was reached, with a notice about the revoked keys.
 fn redirect_to_list(owner: &Owner, list: String, revoked: &RevokedKeys) -> Response {
     let flash: Flash = match revoked.first {
         Some(first) => {

@@ -1,4 +1,4 @@
-//! What all pages of Organization Settings have around them.
+//! The frame of all pages of Organization Settings.
 
 use keyward_domain::membership::Role;
 use keyward_domain::organization::Slug;

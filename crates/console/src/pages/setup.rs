@@ -139,7 +139,7 @@ impl SetupPage {
         })
     }
 
-    /// What was chosen; if something is wrong with it, the fields say so.
+    /// The values, if all are valid; else the fields get errors.
     fn choices(&mut self, typed_password: &str) -> Option<SetupChoices> {
         let organization = OrganizationName::parse(&self.organization.value);
         let organization = self.organization.check("Organization name", organization);

@@ -1,4 +1,4 @@
-//! What became of the key that a key was rotated to.
+//! The state of a rotated key's successor.
 
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::ApiKey;

@@ -1,5 +1,5 @@
-//! What each use case refuses with, as the answer that people get. What a page answers itself, with a page of its own, is
-//! a defect if it gets here.
+//! The answer for each error of the use cases. An error for which a page has an answer of its own is a defect if it
+//! gets here.
 
 use std::error::Error;
 
@@ -44,7 +44,8 @@ macro_rules! refused {
 
 refused! {
     ReadKeyError { NotFound } {} { Storage }
-    // The first ones end only what a key creates: a person may always manage their keys, and begins each tree of keys.
+    // The first ones concern only keys that create keys: a signed-in user may always manage their keys, and begins each
+    // key tree.
     AddKeyError
         { MayNotManageKeys TreeTooDeep HolderGone IdempotencyKeyReused InProgress }
         { AlreadyCreated(_), LimitReached(_), Throttled(_), InvalidExpiry(_) } { Storage }

@@ -19,7 +19,7 @@ async fn is_signed_in(browser: &Browser) -> bool {
     browser.get(ACCOUNT).await.status == 200
 }
 
-/// Signs in with a browser that says what it is.
+/// Signs in with a browser that sends this `User-Agent`.
 async fn signed_in_with(running: &Running, user_agent: &str) -> Browser {
     let browser = running.visitor();
     let request = browser
@@ -381,7 +381,7 @@ async fn session_101_ends_the_users_oldest_session() {
             browser: None,
             source: RequestSource::default(),
         };
-        // Nobody signs in more often for long.
+        // The limit of sign-ins allows this rate.
         running.installation.builder.clock.advance(TimeDelta::minutes(1));
         running.installation.sign_in().sign_in(attempt).await.unwrap();
     };

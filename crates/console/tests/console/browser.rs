@@ -1,4 +1,4 @@
-//! What of a browser the tests need: cookies, forms, and no redirects but those that are followed on purpose.
+//! The parts of a browser that the tests need: cookies, forms, and redirects that are followed only on request.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ pub(crate) struct Browser {
     port: u16,
     /// Values by name.
     cookies: Mutex<BTreeMap<String, String>>,
-    /// Whose pages its forms are on.
+    /// The user on whose pages its forms are.
     user: Mutex<Option<String>>,
 }
 
@@ -138,8 +138,7 @@ impl Browser {
         self.send(request).await
     }
 
-    /// Sends a form whose body follows after something else happened: the server has let the head in by then. Returns
-    /// what comes back, as it is.
+    /// Sends the head of a form, waits for something else to happen, and then sends the body. Returns the raw answer.
     pub(crate) async fn post_slowly(
         &self,
         origin: &str,
@@ -191,7 +190,7 @@ impl Answer {
         self.body.contains(text)
     }
 
-    /// What takes the focus when the page opens: each element's name, with its role or else its identifier.
+    /// The elements that get the focus when the page opens: each element's name, with its role or else its identifier.
     pub(crate) fn focused(&self) -> Vec<String> {
         let tags = self.body.split('<').filter_map(|tag| tag.split_once('>'));
         let focused = tags.filter(|(tag, _)| tag.contains(" autofocus"));
@@ -239,7 +238,7 @@ impl Answer {
         Some(address.replace("&#38;", "&"))
     }
 
-    /// What a field of the page's form holds.
+    /// The value of a field of the page's form.
     pub(crate) fn field(&self, name: &str) -> &str {
         let begin = format!("name=\"{name}\" value=\"");
         let (_, rest) = self.body.split_once(&begin).expect(name);

@@ -1,4 +1,4 @@
-//! What the forms say to somebody who creates and edits keys too often.
+//! Forms of a user who creates and edits keys too often.
 
 use chrono::TimeDelta;
 use keyward_domain::membership::{Member, Role};

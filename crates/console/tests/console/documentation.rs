@@ -1,9 +1,9 @@
-//! What the documentation says of the console.
+//! Labels of the console that the documentation quotes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the documentation quotes that is no label of the console: one of GitHub, and a text with a figure.
+/// Quotes in the documentation that are no labels of the console: one of GitHub, and a text with a figure.
 const NO_LABELS: [&str; 2] = ["Secret format", "more than 5,000"];
 
 fn files(folder: &str, ending: &str) -> Vec<(PathBuf, String)> {
@@ -15,7 +15,7 @@ fn files(folder: &str, ending: &str) -> Vec<(PathBuf, String)> {
         .collect()
 }
 
-/// What stands in “quotation marks”, and the steps in `in the console: API Keys → Revoke, …`.
+/// The texts in “quotation marks”, and the steps in `in the console: API Keys → Revoke, …`.
 fn labels(document: &str) -> Vec<&str> {
     let quoted = document
         .split('“')

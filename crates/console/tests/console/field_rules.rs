@@ -1,4 +1,4 @@
-//! A rule that a field has is told beside it, before anybody breaks it, also to who hears the page.
+//! The rules of a field are shown beside it before they are broken, and are also read out by screen readers.
 
 use keyward_domain::api_key::{KeyDescription, KeyName};
 use keyward_domain::audit::RequestSource;
@@ -9,7 +9,7 @@ use keyward_domain::user::{DisplayName, Username};
 use crate::browser::Answer;
 use crate::running::{LIST, NEW, Running};
 
-/// What describes a field, before and after an error.
+/// The description of a field, before and after an error.
 fn hint<'a>(page: &'a Answer, field: &str) -> &'a str {
     let (_, after) = page.body.split_once(&format!(" name=\"{field}\"")).unwrap();
     let (element, _) = after.split_once('>').unwrap();

@@ -1,4 +1,4 @@
-//! What a form did is said once, by the page that it led to; and nothing else can make a page say it.
+//! A flash message is shown once, by the page after a form, and cannot be forged by a link.
 
 use keyward_domain::membership::Role;
 use keyward_domain::testing::TestInstallation;

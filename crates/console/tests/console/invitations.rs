@@ -120,7 +120,7 @@ async fn invitation_beyond_the_limit_is_refused_with_the_form_kept() {
 }
 
 #[tokio::test]
-async fn invitation_form_without_idempotency_key_shows_error_and_invites_nobody() {
+async fn invalid_invitation_form_is_refused_and_creates_no_invitation() {
     let (running, _) = Running::with_ada().await;
     let owner = running.signed_in("ada").await;
     let page = invite(&owner, " ", "owner").await;
@@ -218,7 +218,7 @@ async fn pending_invitations_paginate() {
     assert_eq!(owner.get(&format!("{INVITATIONS}?after=x")).await.status, 400);
 }
 
-/// S13, S18: whoever does not run the organization finds nothing there, and changes nothing.
+/// S13, S18: users who do not run the organization find nothing there, and change nothing.
 #[tokio::test]
 async fn only_owners_of_the_organization_invite_and_revoke_invitations() {
     let (running, ada) = Running::with_ada().await;

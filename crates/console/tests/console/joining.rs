@@ -31,7 +31,7 @@ async fn join_as_user(browser: &Browser, link: &str, username: &str) -> Answer {
     browser.post("/join", &fields).await
 }
 
-/// With an owner who has invited somebody: their browser, and the link.
+/// An owner who has made an invitation: their browser, and the link.
 async fn invited(role: &str) -> (Running, Browser, String) {
     let (running, _) = Running::with_ada().await;
     let owner = running.signed_in("ada").await;
@@ -271,7 +271,7 @@ async fn concurrent_use_of_one_invitation_admits_one_user() {
 }
 
 #[tokio::test]
-async fn signed_out_user_is_told_that_joining_failed() {
+async fn signed_out_user_sees_that_joining_failed() {
     let (running, _, link) = invited("member").await;
     let page = join_as_user(&running.visitor(), &link, "grace").await;
     assert_eq!(page.status, 403);
@@ -307,7 +307,7 @@ async fn cross_site_form_cannot_join() {
     assert_eq!(grace.get(LIST).await.status, 404);
 }
 
-/// The page was opened as one user, and in another tab the browser has become somebody else's.
+/// The page was opened as one user, and another one signed in in another tab.
 #[tokio::test]
 async fn join_form_offered_to_one_user_joins_no_other() {
     let (running, owner, link) = invited("member").await;

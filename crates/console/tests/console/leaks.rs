@@ -1,4 +1,4 @@
-//! Whoever's key was revoked because its token leaked is told so, and so are the owners.
+//! Notices about keys that were revoked because their tokens leaked, for holders and owners.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ async fn report(running: &Running, key: &IssuedKey) {
 }
 
 #[tokio::test]
-async fn leak_is_told_beside_many_later_ones_of_others() {
+async fn leak_is_shown_beside_many_later_ones_of_others() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let [grace, mary] =
@@ -41,7 +41,7 @@ async fn leak_is_told_beside_many_later_ones_of_others() {
 }
 
 #[tokio::test]
-async fn leak_is_told_to_holder_and_owners_for_a_week() {
+async fn leak_is_shown_to_holder_and_owners_for_a_week() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let [grace, mary] =

@@ -1,4 +1,4 @@
-//! What the list of keys says about itself: in the page's title, above the table, and where keys are many.
+//! Texts of the list of keys: the page's title, the caption, and the hints about many keys.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! What operators read about a test's requests.
+//! The log lines of a test's requests.
 
 use std::io;
 use std::sync::{Arc, Mutex};

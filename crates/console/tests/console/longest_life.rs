@@ -167,7 +167,7 @@ async fn edit_form_offers_no_end_past_the_limit() {
 }
 
 #[tokio::test]
-async fn limit_that_is_gone_applies_to_no_key() {
+async fn removed_maximum_lifetime_is_not_applied() {
     let (running, ada) = Running::with_ada().await;
     let old = running.installation.issue(&ada.as_holder(), "Old deploy").await;
     let owner = running.signed_in("ada").await;
@@ -331,7 +331,7 @@ async fn with_keys(keys: u32, failing: &'static [u32], counts: bool) -> (Running
 }
 
 #[tokio::test]
-async fn longest_life_applied_in_part_tells_progress_and_continues() {
+async fn longest_life_applied_in_part_reports_progress_and_continues() {
     let (_running, owner) = with_keys(9, &[2, 3, 5, 6], true).await;
     let confirmed = [("days", "30"), ("confirm", "yes")];
     let at_time_budget = owner.post(APPLY, &confirmed).await;

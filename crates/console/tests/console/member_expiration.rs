@@ -111,7 +111,7 @@ async fn impossible_end_of_a_membership_is_refused_and_shown_again() {
 }
 
 #[tokio::test]
-async fn last_permanent_owner_is_told_why_no_end_is_planned() {
+async fn planning_the_last_owners_end_is_refused_with_a_reason() {
     let (running, ada) = Running::with_ada().await;
     let page = format!("{MEMBERS}/{}", ada.membership.id);
     let form = format!("{page}/expiration");

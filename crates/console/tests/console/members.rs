@@ -1,4 +1,4 @@
-//! Who belongs to an organization, for its owners.
+//! The list of members, for owners.
 
 mod removing;
 mod roles;
@@ -78,7 +78,8 @@ async fn members_are_searched_by_name_and_paginated() {
     assert_eq!(browser.get(&format!("{MEMBERS}?after=x")).await.status, 400);
 }
 
-/// S13, S14, S18: for a member, an owner of another organization, a former owner and nobody alike.
+/// S13, S14, S18: for a member, an owner of another organization, a former owner and a visitor who is not
+/// signed in.
 #[tokio::test]
 async fn only_owners_of_the_organization_manage_members() {
     let (running, _, ada, grace) = ada_and_grace().await;

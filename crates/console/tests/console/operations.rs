@@ -17,7 +17,7 @@ fn operation_list_equals_the_served_console_routes() {
     );
 }
 
-/// Whoever sends a form after their session has ended signs in again and is led to the form's path.
+/// A form that is sent after the session has ended leads to the sign-in page, and then to the form's path.
 #[test]
 fn every_path_of_a_form_is_also_a_page() {
     let served = operations();

@@ -7,12 +7,12 @@ use crate::running::Running;
 
 const GENERAL: &str = "/organizations/acme/settings/general";
 
-/// A form, and the field that says what it changes.
+/// A form, and the field that it changes.
 struct Form {
     page: String,
     sent_to: String,
     field: &'static str,
-    /// What the field is when the form is opened, what another owner makes of it, and a third value.
+    /// The field's value when the form is opened, another owner's value, and a third one.
     values: [&'static str; 3],
     /// The first two in the hidden field `seen`.
     seen: [&'static str; 2],

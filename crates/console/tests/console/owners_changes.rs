@@ -1,4 +1,4 @@
-//! What an owner is told who makes too many changes.
+//! Forms of an owner who makes too many changes.
 
 use chrono::TimeDelta;
 use keyward_domain::membership::Role;
@@ -8,7 +8,7 @@ use keyward_domain::sign_in::throttle::ThrottleBucket;
 use crate::running::Running;
 
 #[tokio::test]
-async fn owner_with_too_many_changes_is_told_to_wait() {
+async fn owner_with_too_many_changes_must_wait() {
     let running = Running::new().await;
     let acme = running.installation.organization("Acme");
     let ada = running.installation.member(&acme, "ada", Role::Owner);

@@ -1,4 +1,4 @@
-//! One project: renaming, archiving and restoring it, and who is in it.
+//! One project: renaming, archiving and restoring it, and its members.
 
 use keyward_domain::keys::IssuedKey;
 use keyward_domain::membership::{Member, Role};
@@ -9,7 +9,7 @@ use crate::browser::Browser;
 use crate::projects::{PROJECTS, archive, project, put_in};
 use crate::running::Running;
 
-/// The project `Robots` of ada's, who is signed in, and grace, who may get into it.
+/// The project `Robots`, with ada, its signed-in owner, and grace, who may be added to it.
 async fn robots() -> (Running, Browser, Member, Member, Project) {
     let (running, ada) = Running::with_ada().await;
     let grace = running

@@ -166,7 +166,7 @@ async fn thousands_of_projects_paginate_to_the_end() {
     const COUNT: usize = 1_234;
     const PER_PAGE: usize = 50;
     let (running, ada) = Running::with_ada().await;
-    // Ada herself may not create so many at once.
+    // Ada herself may not create this many at once.
     let authority = Authority::of_administrator(ada.organization.id);
     let projects = running.installation.projects();
     for number in 0..COUNT {

@@ -202,9 +202,9 @@ async fn revoking_an_invitation_reads_only_that_invitation() {
     assert_eq!(asked(&running, &browser, &path(newest)).await, few);
 }
 
-/// Each page and how often it asks, of which once for who is signed in and once for where they belong.
+/// Each page and the number of its queries, including one for the session and one for the memberships.
 #[tokio::test]
-async fn each_page_queries_each_thing_once() {
+async fn each_page_queries_each_record_once() {
     let scene = Scene::new().await;
     scene.issue_replacement("Laptop").await;
     let holder = scene.grace.as_holder();

@@ -143,7 +143,7 @@ async fn malformed_rotation_form_changes_nothing() {
 }
 
 #[tokio::test]
-async fn edit_that_postpones_a_rotated_keys_end_says_why_not() {
+async fn edit_postponing_a_rotated_keys_end_is_refused_with_reason() {
     let (running, ada, browser, old) = ada_with_key().await;
     rotate(&browser, &old.key, "after_a_day").await;
     let path = format!("{LIST}/{}/edit", old.key.id);

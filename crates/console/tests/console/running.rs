@@ -74,7 +74,7 @@ impl Running {
         self.installation.member(&acme, "ada", Role::Owner)
     }
 
-    /// Somebody who has never been here.
+    /// A browser without cookies.
     pub(crate) fn visitor(&self) -> Browser {
         Browser::new(self.port)
     }

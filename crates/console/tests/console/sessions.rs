@@ -209,7 +209,7 @@ async fn api_key_does_not_authenticate_the_console() {
     assert_eq!(visitor.post("/sign-in", &as_password).await.status, 422);
 }
 
-/// Whoever stole a session could otherwise begin a form with it and finish it after the session's end.
+/// A thief of a session could otherwise begin a form with it and finish it after the session's end.
 #[tokio::test]
 async fn session_ending_while_its_form_arrives_changes_no_key() {
     let (running, ada) = Running::with_ada().await;

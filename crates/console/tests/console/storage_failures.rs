@@ -1,5 +1,5 @@
-//! What people see when storage refuses a change, or when one kind of thing cannot be read: a page that says what to do,
-//! with the request's id, and never half of anything.
+//! Pages when the storage refuses a change, or when one kind of record cannot be read: an error page that says what to
+//! do, with the request's id, and never a partial page.
 
 mod forms;
 mod outages;
@@ -79,7 +79,7 @@ impl Scene {
             .to_string()
     }
 
-    /// Grace is told who did it.
+    /// Grace's page names the owner.
     async fn revoke_as_owner(&self, key: &str) {
         let selection = KeySelection::Keys {
             ids: vec![key.parse().unwrap()],

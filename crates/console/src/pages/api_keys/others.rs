@@ -14,7 +14,7 @@ use keyward_domain::user::Username;
 use crate::reader::Member;
 use crate::refusal::Refusal;
 
-/// What the others are called.
+/// The names of other users and keys.
 pub(in crate::pages) struct Others {
     keys: HashMap<ApiKeyId, NamedKey>,
     owners: HashMap<Subject, Person>,
@@ -27,7 +27,7 @@ pub(in crate::pages) struct NamedKey {
     is_valid: bool,
 }
 
-/// What an owner is called.
+/// The name of an owner.
 pub(in crate::pages) struct Person {
     /// The name that people know them by.
     pub(in crate::pages) name: String,
@@ -54,7 +54,7 @@ pub(in crate::pages) enum Revoker<'a> {
 }
 
 impl Others {
-    /// The same few queries for the whole page, and none for what is on it.
+    /// A fixed number of queries for the whole page.
     pub(in crate::pages) async fn beside(keys: &[ApiKey], member: &Member) -> Result<Self, Refusal> {
         let named = |key: &ApiKey| named(key, member.now);
         let mut known: HashMap<ApiKeyId, NamedKey> = keys.iter().map(named).collect();

@@ -8,7 +8,7 @@ use crate::pages::list::List;
 use crate::reader::Member;
 use crate::refusal::Refusal;
 
-/// The latest ones, the latest first; only on the first page of an unsearched list.
+/// Recent uses, the latest first; only on the first page of a list without a search.
 pub(super) async fn refused_uses<Id: Sync>(
     member: &Member,
     list: &List<Id>,
@@ -20,13 +20,13 @@ pub(super) async fn refused_uses<Id: Sync>(
     Ok(Some(found).filter(|found| !found.events.items.is_empty()))
 }
 
-/// What the key is called that somebody used.
+/// The name of the key that was used, or its identifier if the key was removed.
 pub(super) fn key_in(event: &AuditEvent, found: &AuditPage) -> String {
     let name = found.names.get(&event.subject).map(|named| named.name.clone());
     name.unwrap_or_else(|| event.subject.id().map(|id| id.to_string()).unwrap_or_default())
 }
 
-/// The hint of that key, since several may have one name: after a rotation, its successor has it, too.
+/// The hint of that key, because several keys may have its name, such as its successor after a rotation.
 pub(super) fn hint_in<'found>(event: &AuditEvent, found: &'found AuditPage) -> Option<&'found TokenHint> {
     found.names.get(&event.subject)?.hint.as_ref()
 }

@@ -61,7 +61,7 @@ async fn download(
         return Err(Refusal::CrossSite { public_url });
     }
     let search = Search::read(owner, query).await?;
-    // A file is kept and handed on: it holds what was asked for, or there is none.
+    // A file is kept and passed on, so a wrong filter is refused rather than ignored.
     if search.has_errors() {
         return Err(Refusal::BadUrl);
     }
@@ -84,7 +84,8 @@ async fn download(
             .export(&owner.authority, search.filter(), source),
         format,
     };
-    // The first piece comes before the answer: if the store fails, people see a page that says so, and not a broken file.
+    // The first piece is read before the answer: if the store fails, the answer is an error page instead of a broken
+    // file.
     let mut first = format.header().to_owned();
     let has_more = match download.export.next().await? {
         Some(page) => {
@@ -122,7 +123,7 @@ impl Download {
     }
 
     async fn piece(&mut self) -> Result<Option<String>, ExportAborted> {
-        // Whoever is removed, demoted or signed out meanwhile gets no more of it.
+        // An owner who is removed, demoted or signed out meanwhile gets no more of it.
         if !self.is_still_owner().await? {
             return Err(ExportAborted::OwnerGone);
         }

@@ -16,7 +16,7 @@ use crate::paths::with_query;
 use crate::reader::Owner;
 use crate::refusal::Refusal;
 
-/// What was asked for.
+/// The filter of the query.
 #[derive(Clone)]
 pub(super) struct Search {
     who: Filter<Actor>,
@@ -39,27 +39,27 @@ pub(super) struct SearchForm {
     pub(super) has_errors: bool,
 }
 
-/// A field for somebody or something: to be typed, or found already.
+/// A field for a user or an object, as typed or found.
 pub(super) struct FilterField {
     pub(super) typed: Field,
     pub(super) found: Option<Found>,
-    /// What may be meant, if that is not clear.
+    /// The matches, if there are several.
     pub(super) suggestions: Vec<Suggestion>,
 }
 
-/// Somebody or something that may be meant.
+/// One of several matches.
 pub(super) struct Suggestion {
     pub(super) name: String,
-    /// What tells it apart.
+    /// What distinguishes it from others of the same name.
     pub(super) detail: String,
     /// The same search with it.
     pub(super) url: String,
 }
 
-/// Who or what was found.
+/// The user or object that was found.
 pub(super) struct Found {
     pub(super) participant: Participant,
-    /// What the form sends for it.
+    /// Its value in the form.
     pub(super) value: String,
     /// The same search without it.
     pub(super) without: String,
@@ -73,8 +73,8 @@ pub(super) struct ActionOption {
 }
 
 impl Search {
-    /// Reads what was asked for. What people type and may get wrong is kept with what is wrong with it; what only our
-    /// own links send is refused.
+    /// Reads the query. Values that people type are kept with their errors; wrong values that only our own links have
+    /// are refused.
     pub(super) async fn read(owner: &Owner, query: &Fields) -> Result<Self, Refusal> {
         let given = |name| {
             query
@@ -111,7 +111,7 @@ impl Search {
         .with_days_in_order())
     }
 
-    /// What to look for, as far as it is clear.
+    /// The filter by all fields that are unambiguous.
     pub(super) fn filter(&self) -> AuditFilter {
         AuditFilter {
             actor: self.who.clear(),
@@ -141,7 +141,7 @@ impl Search {
         }
     }
 
-    /// The same search, but for what this actor did.
+    /// The same search, but for events of this actor.
     pub(super) fn of_actor(&self, actor: Actor) -> Self {
         Self {
             who: Filter::One(actor),
@@ -157,7 +157,7 @@ impl Search {
         }
     }
 
-    /// The same search, but for what this was in.
+    /// The same search, but for events about this subject.
     pub(super) fn of_subject(&self, subject: Subject) -> Self {
         Self {
             what: Filter::One(subject),
@@ -170,7 +170,7 @@ impl Search {
         self.url_at(path, None)
     }
 
-    /// The URL of the page that goes on there.
+    /// The URL of the page that continues at this position.
     pub(super) fn url_after(&self, path: &str, position: AuditPosition) -> String {
         self.url_at(path, Some(position))
     }

@@ -8,13 +8,13 @@ use keyward_domain::token::TokenHint;
 /// An event as a sentence: actor, verb, subject and object.
 pub(super) struct Sentence {
     pub(super) actor: Participant,
-    /// What they did, up to what they did it to.
+    /// The words between actor and subject.
     pub(super) verb: &'static str,
     pub(super) subject: Option<Participant>,
-    /// What goes on after that, up to what else was involved.
+    /// The words between subject and object.
     pub(super) rest: &'static str,
     pub(super) object: Option<Participant>,
-    /// What was replaced by what, each behind its preposition.
+    /// The old and the new value, each after its preposition.
     pub(super) values: Vec<(&'static str, Value)>,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Participant {
     pub(super) kind: &'static str,
     /// The noun in the event's menu; empty for people with a name.
     pub(super) menu_label: &'static str,
-    /// What it is called; or which one it was, if it has no name any more.
+    /// Its name; its identifier if it has no name any more.
     pub(super) label: Label,
     /// Its own page.
     pub(super) page: Option<String>,
@@ -224,7 +224,7 @@ impl Phrase {
         }
     }
 
-    /// Whoever does something to themselves is named once.
+    /// A user who is both actor and subject is named once.
     fn of(event: &AuditEvent, known: &AuditPage) -> Self {
         let username = |subject| known.names.get(&subject)?.username.as_ref();
         let actor = event.actor.as_subject().and_then(username);
@@ -246,14 +246,14 @@ impl Phrase {
             Action::LimitAttempts if is_actor(event.subject) => {
                 Self::alone("entered a wrong current password too often")
             }
-            // Nobody else revokes a key without saying who they are.
+            // Only reports of leaks are anonymous.
             Action::RevokeApiKey if event.actor == Actor::Anonymous => {
                 Self::about_and("reported the API key", "as leaked, and it was revoked")
             }
             Action::UseApiKey if event.object.is_none() => {
                 Self::alone("tried to use other inactive API keys")
             }
-            // Somebody else's, by signing in where they were signed in.
+            // Another user's session, which ended when the actor signed in with the same browser.
             Action::SignOut if event.object.is_some() => Self::between("ended the", "of"),
             Action::Other(_) if event.object.is_some() => Self::between("did", "with"),
             action => Self::usual(action),
@@ -261,8 +261,8 @@ impl Phrase {
     }
 }
 
-/// The phrase of each action and, after `as`, what it is called where one is chosen: none for what happens in
-/// no organization.
+/// The phrase of each action and, after `as`, its label in the filter, which actions without an organization
+/// do not have.
 macro_rules! actions {
     ($($Action:ident: $phrase:ident($($words:literal),+) $(as $label:literal)?;)*) => {
         impl Phrase {

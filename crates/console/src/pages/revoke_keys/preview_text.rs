@@ -1,4 +1,4 @@
-//! What the page for revocation says of the keys that it previews.
+//! The text about the previewed keys on the page for revocation.
 
 use keyward_domain::administration::ports::PreviewedKeys;
 

@@ -266,7 +266,7 @@ async fn ambiguous_name_offers_a_choice() {
     let grace = called(installation, &ada, "grace", "Grace");
     let other = called(installation, &ada, "hopper", "Grace");
     let browser = running.signed_in("ada").await;
-    // A username is one person's alone, whatever others call themselves.
+    // A username is unique, even if another member has it as display name.
     let page = browser.get(&format!("{LOG}?who=grace")).await;
     assert_eq!(page.field("who"), format!("user:{}", grace.user.id));
     called(installation, &ada, "linus", "Ada Lovelace");

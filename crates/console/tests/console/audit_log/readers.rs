@@ -1,4 +1,4 @@
-//! Who reads the log, and what nobody reads there.
+//! Access to the log, and secrets that it never shows.
 
 use chrono::TimeDelta;
 use keyward_console::Console;

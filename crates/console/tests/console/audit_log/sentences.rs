@@ -1,4 +1,4 @@
-//! How events are told.
+//! The sentences of events.
 
 use chrono::TimeDelta;
 use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
@@ -94,12 +94,12 @@ async fn event_without_address_is_from_the_server_or_unknown() {
             .matches(&format!("data-label=\"From\"><span>{address}<"))
             .count()
     };
-    // The key was created by somebody whose address is not known, too.
+    // The creator of the key has no known address, either.
     assert_eq!((from("unknown"), from("the server")), (2, 2), "{}", page.body);
 }
 
 #[tokio::test]
-async fn changed_values_are_told_and_exported() {
+async fn changed_values_are_shown_and_exported() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let key = installation.issue(&ada.as_holder(), "Deploy").await.key;

@@ -18,7 +18,7 @@ use crate::invitations::{INVITATIONS, invitation};
 use crate::running::{LIST, Running};
 
 #[tokio::test]
-async fn member_removed_twice_is_said_to_be_gone() {
+async fn member_removed_twice_is_reported_as_removed() {
     let (_running, browser, _, grace) = ada_and_grace().await;
     assert_eq!(
         browser.post(&remove_path(&grace), &CONFIRM).await.location(),
@@ -124,7 +124,7 @@ async fn removal_page_lists_recently_used_key_trees_first() {
 async fn removal_page_lists_50_recently_used_keys_and_links_all() {
     let installation = TestInstallation::new();
     let sources = installation.builder.sources.clone();
-    // Whatever asks for a list of keys fails.
+    // Every list of keys fails.
     let no_lists = Arc::new(MockOrganizationKeyStore::new());
     let running = Running::with(installation, None, |console| {
         console.organization_keys = OrganizationKeys::new(no_lists, sources);

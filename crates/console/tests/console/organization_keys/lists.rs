@@ -1,4 +1,4 @@
-//! What the list tells, and how keys are found in it.
+//! The content of the list, and searches in it.
 
 use chrono::TimeDelta;
 use keyward_domain::administration::ports::KeySelection;

@@ -17,8 +17,8 @@ const IDEMPOTENCY_KEY: &str = "00000000000000000000000000000001";
 const ROTATION_KEY: &str = "00000000000000000000000000000002";
 
 impl Scene {
-    /// Every form of the console once the first run is over, filled in, in an order in which none takes away what the
-    /// next one needs.
+    /// Every form of the console after the first-run setup, filled in, in an order in which each has the data that it
+    /// needs.
     pub(crate) async fn forms(&self) -> Vec<Form<'_>> {
         let (visitor, owner, member) = (&self.visitor, &self.owner, &self.member);
         let password = TestInstallation::PASSWORD;
@@ -200,7 +200,7 @@ impl<'a> Form<'a> {
     }
 }
 
-/// How storage refuses a change, and what people are told then.
+/// An error of the storage, and the page for it.
 struct Refusal {
     error: fn() -> StorageError,
     status: u16,

@@ -1,4 +1,4 @@
-//! One kind of thing that cannot be read.
+//! One kind of record that cannot be read.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::{SETTINGS, Scene, assert_says_so};
 /// One port that is down while the others answer.
 struct Outage<'a> {
     take_down: fn(&mut Console, &TestInstallation),
-    /// What an owner then asks for in vain.
+    /// Pages of an owner that then fail.
     owner: &'a [&'a str],
     /// And a member.
     member: &'a [&'a str],
