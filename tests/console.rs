@@ -7,7 +7,7 @@ use reqwest::{Client, Response, StatusCode};
 use crate::api::Api;
 use crate::keyward::{Keyward, OWNER_PASSWORD};
 
-/// A person who is signed in.
+/// A signed-in user.
 pub struct PlainConsole {
     client: Client,
     base_url: String,
@@ -23,7 +23,7 @@ impl PlainConsole {
         Self::sign_in(keyward.base_url(), "ada", OWNER_PASSWORD).await
     }
 
-    /// Signs somebody in who belongs to one organization.
+    /// Signs a user in who belongs to one organization.
     pub async fn sign_in(base_url: &str, username: &str, password: &str) -> Self {
         let client = Client::builder()
             .redirect(Policy::none())

@@ -18,17 +18,17 @@ pub struct Request {
     pub server: usize,
     /// Which key it was about.
     pub key: usize,
-    /// What was asked.
+    /// The kind of request.
     pub act: Act,
     /// Before it was sent.
     pub begin: Moment,
-    /// After the answer was read, or nobody waited for it any longer.
+    /// When the answer was read, or the client stopped waiting.
     pub end: Moment,
-    /// What was answered.
+    /// The answer.
     pub outcome: Outcome,
 }
 
-/// What was asked of a server.
+/// A request to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     /// Whether the key is valid.
@@ -37,21 +37,21 @@ pub enum Act {
     Revoke,
 }
 
-/// What was answered.
+/// The answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The key is valid (200), or it is revoked now (204).
     Ok,
     /// 401: the key is not accepted.
     Refused,
-    /// 503: the server cannot tell. A change may have happened all the same.
+    /// 503: the outcome is unknown. A change may have happened.
     Failed {
         /// Whether it says when to ask again.
         says_when: bool,
     },
     /// No answer: the connection broke, or it took too long. A change may have happened.
     Unknown,
-    /// Another status, which nobody should see.
+    /// Another status, which is an error.
     Other(u16),
 }
 
@@ -68,19 +68,19 @@ pub struct Trouble<'s> {
     pub until: Moment,
 }
 
-/// What is wrong with a history.
+/// An error in a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Violation {
     /// The key was accepted, though its revocation was answered at this moment, before the verification
     /// began.
     AcceptedAfterRevocation(Request, Moment),
-    /// Nobody had asked to revoke the key.
+    /// There was no request to revoke the key.
     ValidKeyRefused(Request),
     /// Nothing was in its way.
     FailedWithoutTrouble(Request),
     /// A 503 does not say when to ask again.
     FailedWithoutAdvice(Request),
-    /// Nobody expects this status.
+    /// This status is never expected.
     UnexpectedStatus(Request),
 }
 
@@ -112,7 +112,7 @@ pub fn judged_after_revocation(requests: &[Request], server: usize) -> usize {
     requests.iter().filter(is_judged).count()
 }
 
-/// Of each key, when somebody first asked to revoke it, and when that was first answered with success.
+/// For each key, the first request to revoke it, and the first successful answer.
 struct Revocations {
     first_asked: BTreeMap<usize, Moment>,
     first_answered: BTreeMap<usize, Moment>,
@@ -147,11 +147,11 @@ impl Revocations {
             }
             (Act::Verify, Outcome::Refused) => {
                 let asked = self.first_asked.get(&request.key);
-                // Whoever asks to revoke may be obeyed before the answer, or without one.
+                // A revocation may take effect before its answer, or without one.
                 let may_be_revoked = asked.is_some_and(|asked| *asked < request.end);
                 (!may_be_revoked).then_some(Violation::ValidKeyRefused(*request))
             }
-            // Who revokes has a key that nobody revokes.
+            // The revoking key itself is never revoked.
             (Act::Revoke, Outcome::Refused) => Some(Violation::ValidKeyRefused(*request)),
             (_, Outcome::Other(_)) => Some(Violation::UnexpectedStatus(*request)),
             (Act::Revoke, Outcome::Ok) | (_, Outcome::Failed { .. } | Outcome::Unknown) => None,

@@ -24,7 +24,7 @@ pub struct Keyward {
     log: ServerLog,
 }
 
-/// What a server has logged, for whoever reads why a test has failed.
+/// The server's log, which a failed test prints.
 struct ServerLog {
     text: Arc<Mutex<String>>,
     reading: JoinHandle<()>,
@@ -55,7 +55,7 @@ impl Keyward {
         Self::start_on(Storage::postgres().await).await
     }
 
-    /// Serves what may be any storage.
+    /// Starts a server on this storage.
     pub async fn start_on(storage: Storage) -> Self {
         Self::serve(storage, &[]).await
     }
@@ -138,7 +138,7 @@ impl Keyward {
         &self.storage
     }
 
-    /// Runs another `keyward` command (words between spaces) on the same database and returns what it prints.
+    /// Runs another `keyward` command (words between spaces) on the same database and returns its output.
     pub async fn command(&self, command_line: &str, input: &str) -> String {
         let mut command = keyward(&self.storage)
             .args(command_line.split(' '))
@@ -199,7 +199,7 @@ impl Keyward {
     }
 }
 
-/// The binary under test, told where to keep everything.
+/// The binary under test, configured with this storage.
 pub fn keyward(storage: &Storage) -> Command {
     let mut command = Command::new(binary());
     command.env_remove("KEYWARD_BIN");

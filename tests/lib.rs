@@ -1,5 +1,5 @@
-//! What the end-to-end tests and the programs beside them share: the binary as its users meet it, and what judges the
-//! runs of `replicas/`.
+//! Shared by the end-to-end tests and the programs beside them: the binary, its clients, and the checker of histories
+//! for `replicas/`.
 
 #![expect(
     clippy::expect_used,
@@ -16,7 +16,7 @@ pub mod verifiers;
 
 use std::path::PathBuf;
 
-/// A directory for what tests write, on the disk that they were built on: beside the program that runs.
+/// A directory for files of tests, beside the running program and so on the disk of the build.
 pub fn directory_of_program() -> PathBuf {
     let program = std::env::current_exe().expect("a program has a path");
     program.parent().expect("a program is in a directory").to_owned()

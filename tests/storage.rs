@@ -26,7 +26,7 @@ impl Storage {
         Self::Embedded(directory.expect("a directory"))
     }
 
-    /// Tells a command where to keep everything.
+    /// Configures a command with this storage.
     pub fn configure(&self, command: &mut Command) {
         match self {
             Self::Postgres(database) => command.env("KEYWARD_DATABASE_URL", database.url()),

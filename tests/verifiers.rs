@@ -8,15 +8,15 @@ use crate::keyward::binary;
 
 /// Credentials as `keyward verifier create` makes them. The file is removed with this value.
 pub struct Verifier {
-    /// What it signs in as.
+    /// The username of its credentials.
     pub name: &'static str,
-    /// What it signs in with.
+    /// The password of its credentials.
     pub secret: String,
     file: NamedTempFile,
 }
 
 impl Verifier {
-    /// Makes credentials and a file with them alone.
+    /// Creates credentials, and a file that has only these.
     pub async fn create(name: &'static str) -> Self {
         let mut command = Command::new(binary());
         let output = command
@@ -27,7 +27,7 @@ impl Verifier {
         let said = String::from_utf8(output.stderr).expect("text");
         assert!(output.status.success(), "{said}");
         let file = NamedTempFile::new_in(directory_of_program()).expect("a file");
-        std::fs::write(&file, output.stdout).expect("a file that takes the credentials");
+        std::fs::write(&file, output.stdout).expect("a writable file");
         let secret = said.trim_end().rsplit(' ').next().expect("a secret").to_owned();
         Self { name, secret, file }
     }

@@ -21,7 +21,7 @@ use tokio::runtime::Handle;
 use crate::target::Target;
 use crate::wire::Wire;
 
-/// Where an attacker sits who has one address.
+/// The address of an attacker who has only one.
 const ONE_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 66);
 
 /// Connections of an attacker who asks as fast as possible.
@@ -30,7 +30,7 @@ const CONNECTIONS: usize = 64;
 /// How long to wait before connecting again to a server that refuses.
 const RECONNECT: Duration = Duration::from_millis(10);
 
-/// What somebody does to keep others from revoking.
+/// An attack that tries to keep others from revoking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Attack {
     /// Nothing, to compare with.
@@ -63,11 +63,11 @@ impl Attack {
         matches!(self, Self::DeadKeys | Self::Everything)
     }
 
-    /// What the attackers must have been answered, or they have attacked something else.
+    /// The statuses of the answers to the attackers; any other shows an error of the attack.
     pub(crate) const fn expected_answers(self) -> &'static [u16] {
         match self {
             Self::None | Self::HalfSentForms | Self::UnreadAnswers | Self::Saturation => &[],
-            // Made, revoked, and asked for in vain.
+            // For creations, revocations, and keys that do not exist.
             Self::ChainOfKeys => &[201, 204, 404],
             Self::DeadKeys => &[204, 404],
             // As many as a key may make, then none.
@@ -91,7 +91,7 @@ impl Attack {
     /// How many connections the server may hold, if the attack is to take them all.
     pub(crate) const fn places(self) -> Option<usize> {
         match self {
-            // A third of what the two attacks hold.
+            // A third of the connections that the two attacks hold.
             Self::Saturation => Some(1_000),
             _ => None,
         }

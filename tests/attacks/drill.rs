@@ -1,4 +1,4 @@
-//! One attack on one server, while everybody goes on revoking.
+//! One attack on one server, while others revoke keys.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ const HEAD_START: Duration = Duration::from_secs(3);
 /// How many valid keys the attacker may have beside those, as by default.
 const KEY_LIMIT: usize = 100;
 
-/// Plays the attack for this long and says what came of it.
+/// Runs the attack for this long and returns the results.
 pub(crate) async fn play(
     attack: Attack,
     database: Database,
@@ -117,7 +117,7 @@ fn revokers(keyward: &Arc<Keyward>, installation: &Installation, prepared: &Prep
     }
 }
 
-/// Everybody revokes at a steady rate, however long the answers take, so that late answers hide no others.
+/// All revokers revoke at a steady rate, however long the answers take, so that late answers hide no others.
 /// Returns the keys whose revocations were answered, too.
 async fn revoke_meanwhile(revokers: &Arc<Revokers>, time: Duration) -> (Figures, Vec<(Way, String)>) {
     let end = Instant::now() + time;
@@ -161,8 +161,8 @@ async fn still_working(keyward: &Keyward, target: &Target) -> Vec<String> {
     wrong
 }
 
-/// The keys that are valid though their revocation was answered. The attack is over; what it left behind in
-/// the server has a while to go.
+/// The keys that are valid although their revocation was answered. The attack is over, and the server has a
+/// while to finish its remaining requests.
 async fn not_revoked(revokers: &Revokers, revoked: &[(Way, String)]) -> Vec<String> {
     let mut wrong = Vec::new();
     let deadline = Instant::now() + keyward::TIMEOUT;

@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::person::{Answered, TIMEOUT};
 use crate::way::Way;
 
-/// What the server's memory may come to, with thousands of connections held.
+/// The maximum memory of the server, with thousands of connections held.
 const MEMORY_MIB: u64 = 512;
 
-/// What came of one attack on one database.
+/// The results of one attack on one database.
 #[derive(Default)]
 pub(crate) struct Figures {
     by_way: BTreeMap<Way, Samples>,
@@ -38,12 +38,12 @@ impl Figures {
         }
     }
 
-    /// Whether everybody could revoke in time, and what was answered was true.
+    /// Whether all revocations were answered in time, and correctly.
     pub(crate) fn hold(&self) -> bool {
         self.nothing_failed() && !self.someone_is_late()
     }
 
-    /// Whether there is nothing wrong but that somebody waited too long who goes on all the time.
+    /// Whether the only failure is that a steady revoker waited too long.
     pub(crate) fn late(&self) -> bool {
         let once = self.by_way.get(&Way::StolenKeys);
         self.nothing_failed()

@@ -1,8 +1,8 @@
-//! What the database holds before an attack: two organizations, and more keys to revoke than anybody could
-//! make in time.
+//! The data before an attack: two organizations, and more keys to revoke than could be created by requests in
+//! time.
 //!
-//! A small installation is made as people make it, on the embedded database, and exported. Its keys are then
-//! copied in the export, so that what is imported into either database is what the product itself writes.
+//! A small installation is created through the console, on the embedded database, and exported. Its keys are
+//! then copied in the export, so that either database imports rows that the product itself writes.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -34,7 +34,7 @@ pub(crate) struct Installation {
     pub(crate) bobs: StolenKey,
 }
 
-/// Keys that nobody has the token of, to be revoked: their identifiers.
+/// Identifiers of keys to be revoked, whose tokens are not known.
 pub(crate) struct Prepared {
     pub(crate) export: PathBuf,
     pub(crate) graces: Vec<String>,
@@ -81,7 +81,7 @@ impl Installation {
         }
     }
 
-    /// Writes the installation for import, with so many more keys for each to revoke, and the dead ones if
+    /// Writes the installation for import, with this many more keys for each to revoke, and the dead ones if
     /// wanted.
     pub(crate) fn prepare(&self, to_revoke: usize, with_dead: bool) -> Prepared {
         let mut copies = Copies::default();

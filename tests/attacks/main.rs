@@ -1,5 +1,4 @@
-//! How fast people can revoke while somebody attacks the server: every attack on both databases, with
-//! figures.
+//! How fast people can revoke while the server is attacked: every attack on both databases, with figures.
 //!
 //! `cargo xtask faults attacks` builds the server as it is released, starts PostgreSQL and runs this.
 //! Everything happens on this machine and ends by itself.
@@ -31,8 +30,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use installation::Installation;
 use options::{Options, name};
 
-/// Of few answers the 99th percentile is the slowest, which the machine may have held up: who was late is
-/// measured for as long as each revokes a hundred times.
+/// The 99th percentile of few answers is the slowest one, which the machine may have delayed. So a late
+/// result is measured again, until each revoker has revoked a hundred times.
 const LONGER: Duration = Duration::from_secs(60);
 
 #[tokio::main]

@@ -1,4 +1,4 @@
-//! Somebody who revokes: in a browser without JavaScript, or with a key.
+//! A person who revokes, in a browser without JavaScript or with a key.
 
 use std::net::Ipv4Addr;
 use std::sync::Mutex;
@@ -11,7 +11,7 @@ use reqwest::{Client, Method, Response, StatusCode};
 /// How long anybody waits for an answer.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the slower of the answers took, or what was wrong.
+/// The duration of the slower answer, or an error.
 pub(crate) type Answered = Result<Duration, String>;
 
 /// A person with an address, a browser and perhaps a key. Each request has a connection of its own.
@@ -21,7 +21,7 @@ pub(crate) struct Person {
     username: &'static str,
     password: &'static str,
     token: String,
-    /// Name and value; the browser keeps what it was given last.
+    /// Names and values; the last value of each name counts.
     cookies: Mutex<Vec<(String, String)>>,
 }
 
@@ -66,7 +66,7 @@ impl Person {
         Ok(took.max(looked))
     }
 
-    /// Revokes somebody's key as the owner.
+    /// Revokes a member's key as the owner.
     pub(crate) async fn revoke_of_member(&self, slug: &str, id: &str) -> Answered {
         let path = format!("/organizations/{slug}/settings/api-keys/all/revoke");
         let key = format!("key-{id}");

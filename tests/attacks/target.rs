@@ -1,4 +1,4 @@
-//! What an attacker knows, and what came of the attack.
+//! The target of an attack, as the attacker knows it, and the results.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::attack::Attack;
 use crate::wire::request;
 
-/// The server under attack, and what was stolen.
+/// The server under attack, and the stolen credentials.
 pub(crate) struct Target {
     pub(crate) server: SocketAddr,
     /// A key of the holder.
@@ -51,7 +51,7 @@ impl Target {
     }
 }
 
-/// How often which status was answered, and what else happened to the attackers.
+/// The counts of statuses and other results of the attackers.
 #[derive(Default)]
 pub(crate) struct Tally {
     answers: Mutex<BTreeMap<u16, u64>>,
@@ -78,7 +78,7 @@ impl Tally {
         self.held.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// What shows that the attack did not do what it is meant to do.
+    /// Signs that the attack did not work as intended.
     pub(crate) fn shortcomings(&self, attack: Attack) -> Vec<String> {
         let answers = self
             .answers

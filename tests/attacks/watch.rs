@@ -1,4 +1,4 @@
-//! What the server holds, seen from outside (proc(5)).
+//! The server's memory and open files, from proc(5).
 
 use std::fs;
 use std::sync::Arc;

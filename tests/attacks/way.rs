@@ -1,4 +1,4 @@
-//! The ways in which somebody revokes while an attack goes on, each again and again at a steady rate.
+//! The ways of revoking while an attack goes on, each repeated at a steady rate.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use keyward_tests::keyward::{Keyward, keyward};
 /// Who revokes what, and through what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
-    // Somebody of another organization.
+    // A member of another organization.
     OthersApi,
     OthersConsole,
     OthersCommandLine,
@@ -62,8 +62,8 @@ impl Way {
         })
     }
 
-    /// What an answer may take at the 99th percentile. Whoever signs in waits for a password to be hashed,
-    /// which attackers make the server do too.
+    /// The maximum 99th percentile of the duration of answers. A sign-in waits for a password to be hashed,
+    /// which attackers make the server do, too.
     pub(crate) const fn bound(self) -> Duration {
         Duration::from_secs(match self {
             Self::OthersSignIn => 3,
@@ -71,14 +71,14 @@ impl Way {
         })
     }
 
-    /// How many keys the holder or somebody else has revoked in this time, at most.
+    /// The maximum number of keys that the holder or another user has revoked in this time.
     pub(crate) fn keys_in(time: Duration) -> usize {
         let times = Self::STEADY.map(|way| time.as_millis().div_ceil(way.period().as_millis()) as usize + 1);
         times.iter().sum()
     }
 }
 
-/// Everybody who revokes.
+/// All revokers.
 pub(crate) struct Revokers {
     pub(crate) bob: Person,
     /// His other browser, in which he signs in anew each time: that ends its session before.

@@ -1,6 +1,6 @@
-//! What came of measuring: samples and their medians.
+//! Samples and their medians.
 
-/// What came of one load.
+/// The results of one load.
 pub(crate) struct Sample {
     pub(crate) per_second: f64,
     /// The server's CPU time for a request. PostgreSQL's own is not counted.
@@ -16,7 +16,7 @@ pub(crate) struct CpuMicros {
     pub(crate) user: f64,
 }
 
-/// What came of the same load, again and again.
+/// The results of repetitions of a load.
 #[derive(Default)]
 pub(crate) struct Samples(pub(crate) Vec<Sample>);
 
@@ -42,7 +42,7 @@ impl Samples {
     }
 }
 
-/// The middle value, or the mean of the two in the middle; nothing if there are no values.
+/// The middle value, or the mean of the two in the middle; `None` if there are no values.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);

@@ -1,8 +1,8 @@
-//! What the databases hold: one organization, as many valid keys of its owner as are sent in turn, some to be
+//! The data of the databases: one organization, the valid keys of its owner that are sent in turn, some to be
 //! revoked, and other members with a key each.
 //!
-//! A small installation is made as people make it and exported; the rows of the export are then copied, so that
-//! what is imported into either database is what the product itself writes.
+//! A small installation is created through the console and exported; the rows of the export are then copied,
+//! so that either database imports rows that the product itself writes.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -32,14 +32,14 @@ pub(crate) struct Installation {
 }
 
 impl Installation {
-    /// With so many keys of the owner, and so many other members, and as many keys to be revoked.
+    /// With this many keys of the owner, and this many other members, and as many keys to be revoked.
     pub(crate) async fn make(keys: usize, others: usize) -> Self {
         let keyward = Keyward::start_on(Storage::embedded()).await;
         let owner = "admin bootstrap --organization Engines --username ada --password-stdin";
         keyward.command(owner, OWNER_PASSWORD).await;
         let owner = PlainConsole::sign_in_owner(&keyward).await;
         let _ = owner.api_with_first_key().await;
-        // What a consumer without projects reaches is not kept in memory.
+        // A consumer needs a project, because an empty reach is not kept in memory.
         owner.join_new_project("Engine").await;
         let exported = keyward.command("export", "").await;
         let lines: Vec<Value> = exported
@@ -170,7 +170,7 @@ struct Hashed<W> {
 }
 
 impl<W: Write> Hashed<W> {
-    /// Writes so many rows like this one, each with values of its own.
+    /// Writes this many rows like this one, each with values of its own.
     fn copies(&mut self, count: usize, table: &str, row: &Value, own: impl Fn(usize) -> Value) {
         let mut row = row.clone();
         for number in 1..=count {

@@ -36,7 +36,7 @@ pub(crate) async fn make(keys: usize, events: usize) -> Storage {
     storage
 }
 
-/// Milliseconds from asking for a page until all of it is there, so many times after a first time. Its address is below
+/// Milliseconds from asking for a page until all of it is there, this many times after a first time. Its URL is below
 /// the settings of the organization; in braces stands what it is about.
 pub(crate) async fn page_millis(storage: &Storage, person: Person, page: &str, times: usize) -> Vec<f64> {
     let keep_all = ["--keep-revoked-keys", "36500"];
@@ -64,7 +64,7 @@ pub(crate) async fn page_millis(storage: &Storage, person: Person, page: &str, t
         answer.bytes().await.expect("a page");
         values.push(begun.elapsed().as_secs_f64() * 1e3);
     }
-    // What the connections to the database do at first is not the page's.
+    // The first sample includes the setup of the connections to the database.
     values.remove(0);
     server.end().await;
     values

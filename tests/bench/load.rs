@@ -11,10 +11,10 @@ use crate::process::Server;
 /// As many clients as wait for an answer at the same time.
 pub(crate) const CONNECTIONS: u32 = 32;
 
-/// As many connections as Keyward has to PostgreSQL unless told otherwise.
+/// Keyward's default number of connections to PostgreSQL.
 const DATABASE_CONNECTIONS: &str = "16";
 
-/// What is sent again and again. In the header and the body, `*` stands for each token in turn.
+/// The request that is repeated. In the header and the body, `*` stands for each token in turn.
 pub(crate) struct Sent<'a> {
     pub(crate) path: String,
     /// A token a line.
@@ -42,7 +42,7 @@ pub(crate) async fn wrk(server: &Server, sent: &Sent<'_>, expects_error: bool, t
     }
 }
 
-/// Sends what is refused for this long.
+/// Sends requests that are refused for this long.
 pub(crate) async fn guess(server: &Server, sent: &Sent<'_>, time: Duration) {
     let [requests, _, _, refused, failed] = figures(server, sent, time).await;
     assert!(
@@ -84,8 +84,8 @@ async fn figures(server: &Server, sent: &Sent<'_>, time: Duration) -> [f64; 5] {
         .unwrap_or_else(|_| panic!("not the figures that load.lua prints: {printed}"))
 }
 
-/// Runs a script of `pgbench/` for this long, prepared. What pgbench prepares is planned anew for each value of
-/// a variable.
+/// Runs a script of `pgbench/` for this long, prepared. PostgreSQL plans its prepared statements anew for
+/// each value of a variable.
 pub(crate) async fn pgbench(
     database_url: &str,
     script: &str,

@@ -1,4 +1,4 @@
-//! How fast the server is, beside what it could be at best on the same machine in the same minute.
+//! How fast the server is, compared with the best possible on the same machine in the same minute.
 //!
 //! `cargo xtask bench` builds the server and the bare handler alike, starts PostgreSQL and runs this. A time
 //! on a shared machine says little; the ratio of two that were measured in turn holds. So nothing here fails

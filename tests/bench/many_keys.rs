@@ -15,7 +15,7 @@ use keyward_tests::storage::Storage;
 /// How many rows are sent at once.
 const AT_ONCE: usize = 1_000;
 
-/// A PostgreSQL database with an installation, and more keys, so many in all, and so many audit events.
+/// A PostgreSQL database with an installation, this many keys in all, and this many audit events.
 pub(crate) async fn make(installation: &Installation, keys: usize, events: usize) -> Storage {
     let storage = Storage::postgres().await;
     installation.import_into(&storage).await;
@@ -46,7 +46,7 @@ async fn add_keys(client: &Client, first: usize, last: usize) -> Result<(), Erro
         .await
 }
 
-/// Adds so many copies of the event that a key was created, one a second until now, about the keys.
+/// Adds this many copies of the event that a key was created, one a second until now, about the keys.
 async fn add_events(client: &Client, count: usize) -> Result<(), Error> {
     let table = Table::of(client, "audit_events", &["id", "occurred_at", "subject_id"]).await?;
     let one = table.row_where("action = 'api_key.create'").await?;
@@ -105,7 +105,7 @@ impl<'a> Table<'a> {
             own,
             others,
         } = self;
-        // Without triggers: they keep what is not asked for here, and take twenty minutes for a million keys.
+        // Without triggers: they maintain data that is not used here, and take twenty minutes for a million keys.
         client
             .batch_execute("SET session_replication_role = replica")
             .await?;

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
 
 use crate::table;
 
-/// Measures the server and what it could be at best, in turn.
+/// Measures the server and the best possible, in turn.
 #[derive(Parser)]
 pub(crate) struct Options {
     /// For how long load runs at a time.

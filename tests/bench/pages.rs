@@ -1,4 +1,4 @@
-//! The pages of the console about a large organization, searches for what is not there included.
+//! The pages of the console about a large organization, including searches without results.
 
 use crate::rows::{Figure, Person, Single};
 use crate::table::single;

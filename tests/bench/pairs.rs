@@ -1,4 +1,4 @@
-//! Measures two in turn, A B A B …, so that what else the machine does meets both.
+//! Measures two in turn, A B A B …, so that other work of the machine affects both.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -110,7 +110,7 @@ impl Scene {
         }
     }
 
-    /// What PostgreSQL does at best of a pair's requests.
+    /// The best that PostgreSQL can do for a pair's requests.
     async fn pgbench(&self, pair: &Pair, time: Duration) -> Sample {
         let (script, variables) = match pair.request {
             Request::Create => (

@@ -13,7 +13,7 @@ use keyward_tests::storage::Storage;
 /// How long servers are left alone before anything counts: each starts its jobs.
 const REST: Duration = Duration::from_secs(3);
 
-/// The milliseconds of CPU that PostgreSQL needs a second for so many idle servers, each time.
+/// The milliseconds of CPU that PostgreSQL needs a second for this many idle servers, each time.
 pub(crate) async fn database_millis(
     storage: &Storage,
     servers: usize,

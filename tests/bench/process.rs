@@ -23,13 +23,13 @@ use keyward_tests::storage::Storage;
 /// How often to ask whether a server has started.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// A server in a process of its own, which ends with this value. What it logs goes nowhere, but is written.
+/// A server in a process of its own, which ends with this value. Its log is written to `/dev/null`.
 pub(crate) struct Server {
     process: Child,
     pub(crate) address: String,
     /// How long it took until it answered.
     pub(crate) started_in: Duration,
-    /// Of whoever has signed in.
+    /// The session of the signed-in user.
     pub(crate) cookie: String,
 }
 
@@ -164,7 +164,7 @@ impl Server {
         kib.expect("resident memory") / 1024.0
     }
 
-    /// Asks it to end, and waits until it has: what it counted about itself is written then.
+    /// Asks it to end, and waits until it has, because its profile is written then.
     pub(crate) async fn end(mut self) {
         let process = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
         kill_process(process.expect("a process"), Signal::TERM).expect("the server runs");
@@ -188,7 +188,7 @@ impl Cpu {
         self.user + self.system <= 0.0
     }
 
-    /// What each of so many requests took of it.
+    /// The part of each of this many requests.
     pub(crate) fn each(self, requests: f64) -> CpuMicros {
         CpuMicros {
             all: (self.user + self.system) * 1e6 / requests,
@@ -220,7 +220,7 @@ pub(crate) async fn version_time() -> Duration {
     begun.elapsed()
 }
 
-/// A port that nobody uses at the moment.
+/// A port that is free now.
 fn free_address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("an address").to_string()

@@ -1,11 +1,11 @@
-//! What is measured, against what, and what is to be reached: one entry each.
+//! The rows of the bench: one entry each for the request, the reference and the goal.
 
 /// A server, and another program that is measured in turn with it.
 pub(crate) struct Pair {
     pub(crate) name: &'static str,
     pub(crate) database: Database,
     pub(crate) cache: Cache,
-    /// What the server is asked again and again.
+    /// The request that is repeated.
     pub(crate) request: Request,
     pub(crate) rate: Rate,
     pub(crate) meanwhile: Meanwhile,
@@ -14,7 +14,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// What most have.
+    /// The values of most rows.
     pub(crate) const BASE: Self = Self {
         name: "",
         database: Database::Sqlite,
@@ -27,7 +27,7 @@ impl Pair {
     };
 }
 
-/// What else happens to the server, and not to the other.
+/// Other work of the server that its reference does not have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meanwhile {
     Nothing,
@@ -92,7 +92,6 @@ pub(crate) enum Database {
     Sqlite,
 }
 
-/// What is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Request {
     Health,
@@ -116,7 +115,7 @@ pub(crate) enum Request {
     Create,
 }
 
-/// What is to be reached; nothing fails where it is not.
+/// The goal; a missed one is no failure.
 pub(crate) struct Goal {
     /// Requests per second, as a share of the other's.
     pub(crate) least_rate: Option<f64>,
@@ -159,10 +158,10 @@ pub(crate) enum Figure {
     IdleMemory(Database),
     /// Resident memory of a server that was asked for each of many keys once, and so keeps them.
     MemoryWithManyKeys,
-    /// How much more resident memory a server has that was sent so many tokens that no key has, each once, and does
-    /// not limit that.
+    /// The growth of resident memory of a server without a limit on failed authentications after this many unknown
+    /// tokens, each once.
     MemoryOfGuesses(usize),
-    /// PostgreSQL's CPU time a second for so many servers that are asked nothing, and look for changes.
+    /// PostgreSQL's CPU time a second for this many servers without requests, which poll for changes.
     Polling(usize),
     /// From asking for a page of the console about a large organization until all of it is there.
     Page(Person, &'static str),

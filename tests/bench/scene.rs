@@ -1,4 +1,4 @@
-//! The databases, and what is sent to the servers over them.
+//! The databases, and the requests to the servers over them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -84,7 +84,7 @@ impl Scene {
         scene
     }
 
-    /// Of so many keys, so many are asked for.
+    /// With this many keys, of which this many are asked for.
     fn add(&mut self, database: Database, storage: Storage, keys: usize, asked_for: usize) {
         let step = keys / asked_for;
         let name = format!("valid-{database:?}");
@@ -102,7 +102,7 @@ impl Scene {
         &self.storages[&database]
     }
 
-    /// What a server over this database is asked.
+    /// The request to a server over this database.
     pub(crate) fn sent<'a>(&'a self, request: Request, database: Database, server: &Server) -> Sent<'a> {
         let valid = &self.valid[&database];
         let all_keys = "/organizations/engines/settings/api-keys/all";

@@ -1,4 +1,4 @@
-//! The rows of the bench: what is asked, against what, and the goal.
+//! The rows of the bench: request, reference and goal.
 
 use crate::options::Options;
 use crate::pages::PAGES;

@@ -1,8 +1,8 @@
 //! axe-core finds nothing on any page, in any of its states, in either theme, on a wide and on a narrow
 //! screen.
 //!
-//! A page that an address is enough for is one line in [`PAGES`]; one that takes an act to reach is seen in
-//! the test that acts. A page that another one leads to and that nobody looked at fails its test.
+//! A page that its URL is enough for is one line in [`PAGES`]; one that takes an action to reach is checked
+//! in the test of that action. A page that another one links to and that was not checked fails its test.
 
 mod account;
 mod detection;

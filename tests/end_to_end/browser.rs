@@ -86,7 +86,7 @@ impl Browser {
         }
     }
 
-    /// What the page says, as a person reads it.
+    /// The visible text of the page.
     pub(crate) async fn text(&self) -> String {
         self.element("body").await.text().await.expect("text")
     }
@@ -110,7 +110,7 @@ fn is_stale(error: &WebDriverError) -> bool {
     matches!(error.as_inner(), WebDriverErrorInner::StaleElementReference(_))
 }
 
-/// How often a free port may be taken by somebody else before chromedriver listens on it.
+/// How often another process may take the free port before chromedriver listens on it.
 const LOST_PORTS: usize = 10;
 
 /// Starts chromedriver on a free port.
@@ -143,13 +143,13 @@ async fn start_chromedriver() -> (Child, u16) {
     panic!("{program} lost {LOST_PORTS} ports to others, the last one so:\n{said}");
 }
 
-/// A port of 127.0.0.1 that nobody listens on.
+/// A port of 127.0.0.1 on which nothing listens.
 async fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     listener.local_addr().expect("its address").port()
 }
 
-/// Waits until chromedriver announces that it listens; if it ends instead, returns what it said.
+/// Waits until chromedriver announces that it listens; if it ends instead, returns its output.
 async fn listens(chromedriver: &mut Child) -> Result<(), String> {
     let mut lines = BufReader::new(chromedriver.stdout.take().expect("standard output")).lines();
     let mut output = String::new();

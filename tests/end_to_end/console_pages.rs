@@ -1,4 +1,4 @@
-//! What only a browser shows of the console: its script, and where things stand.
+//! What only a browser shows of the console: its script and its layout.
 
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ async fn copy_feedback_appears_below_the_copied_field_only() {
         .await;
     assert_eq!(buttons, 2, "of the token and of the example");
     for button in [0, 1, 0] {
-        // Whether the browser allows it: either is said where the button is.
+        // The browser may refuse to copy. In either case, the message is beside the button.
         let shown = scene
             .value(&format!(
                 "const button = document.querySelectorAll('[data-copy]')[{button}];
@@ -89,7 +89,7 @@ async fn copy_feedback_appears_below_the_copied_field_only() {
     scene.browser.close().await;
 }
 
-/// The boxes and links of the table over which something else lies when they have the focus.
+/// The boxes and links of the table that are hidden below something else when they have the focus.
 const HIDDEN_WITH_FOCUS: &str = "scrollTo(0, 0);
     return [...document.querySelectorAll('tbody :is(input, a)')].filter((element) => {
         element.focus();
@@ -188,7 +188,7 @@ async fn cancel_leaves_forms_that_link_to_each_other() {
     scene.browser.close().await;
 }
 
-/// As if somebody else had signed in since the page was loaded.
+/// As if another user had signed in since the page was loaded.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_dialog_of_another_user_opens() {
     let scene = Scene::new().await;
@@ -207,7 +207,7 @@ async fn no_dialog_of_another_user_opens() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refused_expiration_is_shown_whatever_was_chosen() {
+async fn refused_expiration_is_shown_for_any_choice() {
     let scene = Scene::new().await;
     scene.open("api-keys").await;
     let rotate = scene

@@ -14,7 +14,7 @@ const WATCH: &str = "window.reports = [];
     addEventListener('error', e => reports.push(`error ${e.message ?? e.target.outerHTML}`), true);
     addEventListener('unhandledrejection', e => reports.push(`rejection ${e.reason}`));";
 
-/// What was noted since the page began to load.
+/// The reports since the page began to load.
 async fn reports(browser: &Browser) -> Value {
     let reports = browser.driver.execute("return window.reports", vec![]).await;
     reports.expect("the reports").json().clone()
@@ -44,7 +44,7 @@ async fn send(browser: &Browser, operation: &str) {
     button.click().await.expect("the request is sent");
 }
 
-/// What is shown once a request has ended.
+/// The result that is shown once a request has ended.
 async fn outcome(browser: &Browser, operation: &str, end: End) -> String {
     let tone = match end {
         End::Success => "success",

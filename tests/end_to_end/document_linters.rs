@@ -1,4 +1,4 @@
-//! What others' validators and linters say about the API's document: nothing.
+//! Public validators and linters accept the API's document without warnings.
 //!
 //! Each judge is also given a document with a fault that it must find, lest it be silent for another reason.
 
@@ -58,7 +58,7 @@ fn openapi_spec_validator(document: &Path) -> Command {
 
 fn redocly(document: &Path) -> Command {
     let mut command = node("@redocly/cli/bin/cli.js");
-    // It asks and tells its maker nothing.
+    // No telemetry.
     command.env("REDOCLY_TELEMETRY", "off");
     command.env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true");
     // A warning does not make it fail; in this format it prints its findings and nothing else.

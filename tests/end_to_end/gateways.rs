@@ -29,7 +29,7 @@ const IDENTITY: [&str; 5] = [
     "X-Organization-Slug",
 ];
 
-/// Headers with which a client could pose as somebody else to a service that knows them from Kong, or from a proxy.
+/// Headers with which a client could pose as another user to a service that knows them from Kong, or from a proxy.
 const TRUSTED_BY_SERVICES: [&str; 12] = [
     "X-Consumer-Custom-ID",
     "X-Consumer-Groups",
@@ -45,7 +45,7 @@ const TRUSTED_BY_SERVICES: [&str; 12] = [
     "Forwarded",
 ];
 
-/// What the name of a header may have beside letters, digits and `-`.
+/// The characters of header names other than letters, digits and `-`.
 const MARKS: &str = "!#$%&'*+.^_`|~";
 
 /// What Keyward answers to an accepted key, from a service that stands for it.
@@ -74,7 +74,7 @@ async fn apache_keeps_the_guarantees_of_forward_authentication() {
 
 /// nginx reads headers before `Host` with the settings of the server that TLS names, or of the default server.
 #[tokio::test(flavor = "multi_thread")]
-async fn nginx_tells_the_identity_beside_another_default_server() {
+async fn nginx_returns_the_identity_beside_another_default_server() {
     let keyward = Service::saying(ACCEPTED).await;
     let service = Service::echo().await;
     let gateway = Gateway::nginx_beside_default_server(&keyward.address.to_string(), service.address).await;
@@ -192,7 +192,7 @@ async fn keeps_guarantees(program: Program) {
         .await;
     assert_eq!(answer.status, program.failure(504), "{program:?}: {answer:?}");
     gateway.end().await;
-    // Nobody listens there.
+    // Nothing listens there.
     let gateway = Gateway::start(program, &free_address().to_string(), service.address).await;
     let answer = gateway.ask_with_key("/orders", token, &[]).await;
     assert_eq!(answer.status, program.failure(502), "{program:?}: {answer:?}");
@@ -204,7 +204,7 @@ async fn keeps_guarantees(program: Program) {
     gateway.end().await;
 }
 
-/// Also to a client that claims to be somebody else, in every spelling, or names the headers for one hop only.
+/// Also if a client claims to be another user, in every spelling, or names the headers in `Connection`.
 async fn tells_the_identity(gateway: &Gateway, api: &Api) {
     let token = api.token().expect("a token");
     let user = api.get("/user").await;
@@ -248,7 +248,7 @@ async fn tells_the_identity(gateway: &Gateway, api: &Api) {
     }
 }
 
-/// What follows a chunked body are headers to some services.
+/// Some services use trailers of a chunked body as headers.
 async fn passes_no_trailers_on(program: Program, gateway: &Gateway, api: &Api) {
     let token = api.token().expect("a token");
     let head = format!("Host: api.example.com\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n");
@@ -278,7 +278,7 @@ async fn passes_no_trailers_on(program: Program, gateway: &Gateway, api: &Api) {
     }
 }
 
-/// Whatever project a client asks for itself.
+/// Also if the client's query names a project.
 async fn lets_only_members_of_the_project_pass(
     program: Program,
     keyward: &Keyward,
@@ -354,7 +354,7 @@ async fn keeps_the_clients_headers_from_keyward(program: Program, token: &str, s
     gateway.end().await;
 }
 
-/// Claims to be somebody else, and another header, in names with `-` or a mark in each place of a dash.
+/// Claims to be another user, and another header, in names with `-` or a mark in each place of a dash.
 fn forged_headers(mark: char) -> Vec<String> {
     IDENTITY
         .into_iter()

@@ -44,7 +44,7 @@ async fn generated_python_client_calls_every_operation() {
     let programs = tools.join("venv/bin");
     let folder = fresh_folder(tools.join("program"));
     copy(&program("python").join("client.py"), &folder.join("client.py"));
-    // It formats what it makes with ruff, which lies beside it.
+    // It formats its output with ruff, which is beside it.
     let mut path = vec![programs.clone()];
     path.extend(std::env::split_paths(&std::env::var_os("PATH").expect("a PATH")));
     let mut generate = Command::new(programs.join("openapi-python-client"));
@@ -86,7 +86,7 @@ async fn generated_rust_client_calls_every_operation() {
 }
 
 #[test]
-fn generated_clients_call_what_the_document_names() {
+fn generated_clients_call_all_documented_operations() {
     let document: Value = serde_json::from_str(&read(&document())).expect("a document");
     let python = read(&program("python").join("client.py"));
     let typescript = read(&program("typescript").join("client.ts"));
@@ -133,7 +133,7 @@ async fn works(program: &mut Command) {
     assert_eq!(output.trim(), "OK");
 }
 
-/// A service with two projects, a key that reaches them, and who may introspect tokens.
+/// A service with two projects, a key that reaches them, and a verifier.
 async fn with_projects() -> (Keyward, Api, Verifier) {
     let verifier = Verifier::create("orders-service").await;
     let keyward = Keyward::start_set_up_with(&[&verifier.option()]).await;

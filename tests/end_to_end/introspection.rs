@@ -1,4 +1,4 @@
-//! What a service asks about the token of its client.
+//! Introspection by a service of its client's token.
 
 use reqwest::{Method, RequestBuilder};
 

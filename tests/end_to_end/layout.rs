@@ -1,4 +1,4 @@
-//! Where things stand on wide, narrow and printed pages.
+//! The layout of wide, narrow and printed pages.
 
 use serde_json::{Value, json};
 
@@ -53,7 +53,7 @@ async fn scene_with_long_texts() -> Scene {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn key_rows_have_two_lines_whatever_keys_are_called() {
+async fn key_rows_have_two_lines_for_any_key_name() {
     let scene = scene_with_long_texts().await;
     for width in [1100, 1280] {
         scene.width(width).await;

@@ -29,7 +29,7 @@ struct Server {
 }
 
 impl Server {
-    /// Listens on an address of this test's own, since no log tells a free port.
+    /// Listens on an address of this test's own, because a free port could not be read from the log.
     async fn start(log: Stdio) -> Self {
         let [_, _, high, low] = std::process::id().to_be_bytes();
         let authority = format!("127.200.{high}.{}:18080", low.max(1));

@@ -1,4 +1,4 @@
-//! On a narrow screen, whatever people call themselves and their keys, nothing is pushed out of sight.
+//! On a narrow screen, names of any length push nothing out of sight.
 
 use serde_json::json;
 
@@ -81,7 +81,7 @@ async fn narrow_pages_fit_long_names_and_many_descendants() {
     browser.close().await;
 }
 
-/// The pages of members and invitations, and what an invitation's link leads to.
+/// The pages of members and invitations, and the page of an invitation's link.
 async fn people_fit(browser: &Browser, members: &str) {
     browser.go_to(members).await;
     fits(browser, "members").await;

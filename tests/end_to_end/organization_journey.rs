@@ -1,4 +1,4 @@
-//! The way of an organization: an owner invites, somebody joins, works with keys, is removed, and is invited
+//! An organization's journey: an owner invites a user, who joins, works with keys, is removed, and is invited
 //! anew.
 
 use crate::browser::Browser;
@@ -39,7 +39,7 @@ async fn plays(storage: Storage) {
     removes(&owner, &keyward).await;
     assert!(
         !first.is_accepted().await && !second.is_accepted().await,
-        "the keys of whoever was removed"
+        "the keys of the removed user"
     );
     is_not_there(&member, &keyward, KEYS).await;
     assert!(elsewhere.is_accepted().await, "the key of another organization");
@@ -118,7 +118,7 @@ async fn joins_as_newcomer(member: &Browser, link: &str) {
     member.go_to(link.split_once("/join").expect("a link").0).await;
 }
 
-/// A reload and the way back lead to the same invitation, whatever else was opened meanwhile.
+/// A reload and the way back lead to the same invitation, even if another one was opened meanwhile.
 async fn keeps_its_secret_out_of_the_address(member: &Browser, link: &str) {
     let (bare, _) = link.split_once('?').expect("a link");
     let is_there = async |when: &str| {

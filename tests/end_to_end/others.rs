@@ -1,4 +1,4 @@
-//! Others' programs that the tests run, and what they run on.
+//! Third-party programs that the tests run.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ pub(crate) fn document() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../openapi/v1.json")
 }
 
-/// What a command prints; it must succeed.
+/// The output of a command, which must succeed.
 pub(crate) async fn run(command: &mut Command) -> String {
     match attempt(command).await {
         Ok(printed) => printed,
@@ -25,7 +25,7 @@ pub(crate) async fn run(command: &mut Command) -> String {
     }
 }
 
-/// What a command prints when it succeeds, or all that it says when it fails.
+/// The standard output of a command that succeeds, or all output of one that fails.
 pub(crate) async fn attempt(command: &mut Command) -> Result<String, String> {
     let output = command
         .output()

@@ -1,5 +1,5 @@
-//! Planned ends that come while servers run, those of rotated keys among them: every server refuses at the moment, and the
-//! audit log tells it once.
+//! Planned ends that come while servers run, those of rotated keys among them: every server refuses the key at that
+//! time, and the audit log has one event.
 
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
@@ -18,11 +18,11 @@ use keyward_tests::keyward::{Keyward, OWNER_PASSWORD, keyward};
 use keyward_tests::storage::Storage;
 use keyward_tests::verifiers::Verifier;
 
-/// Within what time the system tells that an end came; with a moment for the command that prints it.
-const TOLD_WITHIN: Duration = Duration::from_secs(65);
-/// Within what time a key ends whose successor was used, likewise.
-const USE_TOLD_WITHIN: Duration = Duration::from_secs(125);
-/// Within what time every server knows of a change that was recorded: its lease, and a moment to ask.
+/// The time within which the end is in the audit log, with some time for the command that prints it.
+const RECORDED_WITHIN: Duration = Duration::from_secs(65);
+/// The time within which a key ends whose successor was used, likewise.
+const USE_RECORDED_WITHIN: Duration = Duration::from_secs(125);
+/// The time within which every server knows of a recorded change: its lease, and some time for the request.
 const KNOWN_WITHIN: Duration = Duration::from_secs(6);
 const MEMBER_PASSWORD: &str = "seven lamps burn low";
 
@@ -79,7 +79,7 @@ async fn recorded(owner: &PlainConsole, action: &str, subject: &str) -> Vec<Valu
 }
 
 /// Reads the organization's events from the first on, as `keyward admin audit-log --follow` prints them.
-async fn until_told(server: &Keyward, action: &str, subject: &str, deadline: Instant) {
+async fn until_recorded(server: &Keyward, action: &str, subject: &str, deadline: Instant) {
     let mut following = keyward(server.storage())
         .args(["admin", "audit-log", "--follow", "--organization", "engines"])
         .stdin(Stdio::null())
@@ -167,7 +167,7 @@ async fn ends_come_once(servers: &[Keyward], verifier: &Verifier) {
         .with_token(text(&forwarded.new, "key"))
         .request(Method::GET, "/auth");
     assert_eq!(asked.send().await.expect("an answer").status(), StatusCode::OK);
-    let use_told_by = Instant::now() + USE_TOLD_WITHIN;
+    let use_recorded_by = Instant::now() + USE_RECORDED_WITHIN;
 
     let graced = Rotated::with(&owners, "graced", &json!({"graceSeconds": 6})).await;
     let item = owners
@@ -183,7 +183,7 @@ async fn ends_come_once(servers: &[Keyward], verifier: &Verifier) {
         works_until(end_of_grace, text(&graced.old, "key"), servers),
     )
     .await;
-    let key_told_by = Instant::now() + TOLD_WITHIN;
+    let key_recorded_by = Instant::now() + RECORDED_WITHIN;
     let key = text(&created, "id");
     let item = api.get(&format!("/user/api-keys/{key}")).await;
     assert_eq!(
@@ -211,34 +211,34 @@ async fn ends_come_once(servers: &[Keyward], verifier: &Verifier) {
         }
     }
     works_until(end, &others[0], servers).await;
-    let membership_told_by = Instant::now() + TOLD_WITHIN;
+    let membership_recorded_by = Instant::now() + RECORDED_WITHIN;
     for server in servers {
         let rest = Api::anonymous(server.base_url()).with_token(&others[1]);
         assert!(!rest.is_accepted().await);
     }
-    for (action, subject, told_by, rotated) in [
-        ("api_key.expire", key, key_told_by, None),
+    for (action, subject, recorded_by, rotated) in [
+        ("api_key.expire", key, key_recorded_by, None),
         (
             "api_key.expire",
             text(&graced.old, "id"),
-            key_told_by,
+            key_recorded_by,
             Some(&graced),
         ),
-        ("membership.expire", membership, membership_told_by, None),
+        ("membership.expire", membership, membership_recorded_by, None),
         (
             "api_key.revoke",
             text(&introspected.old, "id"),
-            use_told_by,
+            use_recorded_by,
             Some(&introspected),
         ),
         (
             "api_key.revoke",
             text(&forwarded.old, "id"),
-            use_told_by,
+            use_recorded_by,
             Some(&forwarded),
         ),
     ] {
-        until_told(first, action, subject, told_by).await;
+        until_recorded(first, action, subject, recorded_by).await;
         if let Some(rotated) = rotated {
             rotated.until_old_is_refused(servers).await;
         }

@@ -60,7 +60,7 @@ async fn default_limit_slows_a_guessing_address_but_no_valid_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn configured_limit_is_told_and_kept() {
+async fn configured_limit_is_reported_and_enforced() {
     let options = ["--limit-per-key", "3/1h", "--limit-per-organization", "1000/1m"];
     let keyward = Keyward::start_set_up_with(&options).await;
     let api = PlainConsole::sign_in_owner(&keyward).await;
@@ -77,10 +77,9 @@ async fn configured_limit_is_told_and_kept() {
     assert_eq!(statuses, [200, 200, 200, 429, 429]);
 }
 
-/// nginx as `docs/behind-a-proxy.md` configures it, which tells clients apart by the address that they come
-/// from.
+/// nginx as `docs/behind-a-proxy.md` configures it, which limits clients by their addresses.
 #[tokio::test(flavor = "multi_thread")]
-async fn clients_behind_a_trusted_proxy_are_told_apart() {
+async fn clients_behind_a_trusted_proxy_are_counted_separately() {
     let options = [
         "--trusted-proxy",
         "127.0.0.1",

@@ -1,4 +1,4 @@
-//! Each refusal that the product promises, sent to the running server and read as a problem.
+//! Invalid requests to the running server, and the problems in its answers.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -119,7 +119,7 @@ async fn invalid_bodies_are_rejected_with_the_offending_field() {
     assert_eq!(
         api.list("?status=all").await["items"].as_array().map(Vec::len),
         Some(1),
-        "no key came of it"
+        "no key was created"
     );
 
     let key = api.create("emoji 🗝 مفتاح", "line one\r\nline two").await;
@@ -174,7 +174,7 @@ async fn missing_body_is_rejected_after_its_deadline() {
     assert!(answer.contains("\"request_timeout\""), "{answer}");
 }
 
-/// A program that mistook the path is not led to a page, and a person is not shown JSON.
+/// A program that uses a wrong path is not redirected to a page, and a browser does not get JSON.
 #[tokio::test(flavor = "multi_thread")]
 async fn programs_get_problems_and_people_pages_outside_the_api() {
     let keyward = Keyward::start_set_up().await;
@@ -393,7 +393,7 @@ mod raw {
 
     use keyward_tests::keyward::Keyward;
 
-    /// Sends a body in chunks, without saying how long it is.
+    /// Sends a body in chunks, without its length.
     pub(super) async fn chunked_post(keyward: &Keyward, token: &str, body: &str) -> String {
         let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
         post(keyward, token, "Transfer-Encoding: chunked", &chunk).await

@@ -1,4 +1,4 @@
-//! What is in the binary that people get, and what is not.
+//! Contents of the released binary.
 
 use std::fs;
 

@@ -107,7 +107,7 @@ async fn command_line_ends_keys_of_an_embedded_database_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stopped_server_accepts_no_revoked_key_when_it_goes_on() {
+async fn stopped_server_accepts_no_revoked_key_once_it_continues() {
     let two = Two::start().await;
     let (id, at_second) = two.key_known_to_second("revoked").await;
     let (other, _) = two.key_known_to_second("revoked later").await;
@@ -118,11 +118,11 @@ async fn stopped_server_accepts_no_revoked_key_when_it_goes_on() {
     let waited = two.revoke(&other).await;
     assert!(
         waited < LEASE,
-        "{waited:?}: who was waited for in vain is waited for again"
+        "{waited:?}: a struck-off server is waited for again"
     );
     two.second.signal("-CONT").await;
     assert!(!at_second.is_accepted().await);
-    // It is a replica again, and sees what is revoked.
+    // It is a replica again, and sees revocations.
     two.until_replicas_are(2).await;
     let (id, at_second) = two.key_known_to_second("revoked last").await;
     two.revoke(&id).await;
@@ -172,7 +172,7 @@ async fn killed_server_is_struck_off_although_the_client_left() {
         left.is_err_and(|error| error.is_timeout()),
         "it was not waited for"
     );
-    // Nobody else waits for it meanwhile.
+    // No other revocation waits for it meanwhile.
     let deadline = Instant::now() + TIMEOUT;
     while replicas(&first).await.len() > 1 {
         assert!(Instant::now() < deadline, "it is never struck off");
@@ -209,7 +209,7 @@ async fn command_line_waits_for_a_killed_server_once_on_sqlite() {
     second_command_does_not_wait_for_the_dead(Storage::embedded()).await;
 }
 
-/// What a server may answer from memory: who a key acts as, to its holder, a gateway and a resource server.
+/// Requests that a server may answer from memory, from a holder, a gateway and a resource server.
 struct Questions<'a> {
     keyward: &'a Keyward,
     api: Api,

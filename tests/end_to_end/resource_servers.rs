@@ -88,7 +88,7 @@ async fn validates_tokens(program: impl Fn() -> Command) {
     server.end().await;
 }
 
-/// A program that reads the `Authorization` of one request in a line, and says in one what it knows of it.
+/// A program that reads the `Authorization` of one request from a line, and prints its decision in one.
 struct ResourceServer {
     process: Child,
     input: ChildStdin,

@@ -1,4 +1,4 @@
-//! Keys that may not manage keys, and what an owner chooses for new ones.
+//! Keys that may not manage keys, and the default for new ones.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

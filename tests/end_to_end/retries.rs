@@ -1,5 +1,4 @@
-//! A request to create or to rotate a key that is sent again makes no second one, whatever became of the server and the
-//! answer.
+//! A repeated request to create or to rotate a key makes no second one, even if the server or the answer was lost.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +22,7 @@ const ROTATIONS: usize = 40;
 /// How many requests are sent at once.
 const AT_ONCE: usize = 16;
 
-/// The server is killed after one in so many answers: with as many on their way, and more to come.
+/// The server is killed after one in this many answers, while others are on their way.
 const KILLED_AFTER_ONE_IN: usize = 8;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -122,7 +121,7 @@ async fn killed_under(keyward: Keyward, api: Api, requests: &[Request]) -> (Keyw
     (keyward, api)
 }
 
-/// Sends each request until it was answered twice more; returns what the last answers tell of the keys that they made.
+/// Sends each request until it was answered twice more; returns the keys that the last answers name.
 async fn repeated(api: &Api, requests: &[Request]) -> Vec<Value> {
     let mut created = 0;
     for request in requests {
@@ -216,7 +215,7 @@ impl Request {
         }
     }
 
-    /// The answer; nothing if none came.
+    /// The answer, if one came.
     async fn send(&self, api: &Api) -> Option<(StatusCode, Value)> {
         let (path, idempotency_key, body) = match self {
             Self::Create(number) => (

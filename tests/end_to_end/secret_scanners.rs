@@ -1,4 +1,4 @@
-//! What a scanner finds with the pattern of `docs/secret-scanning.md`.
+//! Scanners with the pattern of `docs/secret-scanning.md`.
 
 use std::collections::BTreeSet;
 use std::fs;

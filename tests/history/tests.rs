@@ -153,7 +153,7 @@ fn unavailable_server_must_say_when_to_ask_again() {
 }
 
 #[test]
-fn status_that_nobody_expects_is_wrong() {
+fn unexpected_status_is_a_violation() {
     for strange in [
         verified(0, 10, 20, Outcome::Other(500)),
         revoked(0, 10, 20, Outcome::Other(404)),

@@ -137,7 +137,7 @@ impl Deployment {
             }
             if begin.elapsed() > TIMEOUT {
                 match self.kind {
-                    // The server logs on standard error, and so does `docker logs` what it logged there.
+                    // The server logs on standard error, and `docker logs` prints that there, too.
                     Kind::Alone | Kind::Compose => docker(&["logs", "--tail=20", &container]),
                     Kind::Service => machine::last_lines(&container),
                 };
@@ -183,7 +183,7 @@ impl Deployment {
 
 impl Drop for Deployment {
     fn drop(&mut self) {
-        // What cannot be removed is named by the engine; there is nothing else to do about it.
+        // The engine reports what it cannot remove; nothing else can be done about it.
         let _ = match self.kind {
             Kind::Alone => {
                 let _ = quiet(Command::new("docker").args(["rm", "--force", &self.project]));

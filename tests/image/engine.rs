@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Runs to its end, and returns what it prints.
+/// Runs a command to its end, and returns its output.
 pub(crate) fn output(command: &mut Command, input: &str) -> String {
     let line = format!("{command:?}");
     let mut child = command
@@ -59,7 +59,7 @@ impl Image {
 impl Drop for Image {
     fn drop(&mut self) {
         let mut remove = Command::new("docker");
-        // Containers are gone by now; what is left is for `docker image prune`.
+        // The containers are removed by now; `docker image prune` removes the rest.
         let _ = remove
             .args(["image", "rm", &self.0])
             .stdout(Stdio::null())

@@ -21,13 +21,13 @@ pub(crate) fn start(machine: &Image, name: &str, authority: &str) {
     run.args(["--security-opt", "apparmor=unconfined"]);
     run.args(["--tmpfs", "/run", "--tmpfs", "/tmp"]);
     output(run.arg(machine.name()), "");
-    // Fails where the system came up in part; what is missing then shows below.
+    // It fails if a unit failed to start; the checks below show which one.
     let mut wait = Command::new("docker");
     wait.args(["exec", name, "systemctl", "is-system-running", "--wait"]);
     let _ = wait.stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
-/// Installs the package, and shows that it names what it needs, and that its service is confined as it says.
+/// Installs the package, and checks its dependencies and the confinement of its service.
 pub(crate) fn install(name: &str) {
     apt_get(name, &["install", "--no-install-recommends", "/keyward.deb"]);
     let needed = run(

@@ -42,7 +42,7 @@ async fn from_first_link_to_restart(deployment: &Deployment) -> Api {
         "the link leads elsewhere than to {}",
         deployment.base_url()
     );
-    // Whoever has a terminal and no browser.
+    // For a user with a terminal and no browser.
     let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
     deployment.keyward(bootstrap, OWNER_PASSWORD);
     let console = PlainConsole::sign_in(deployment.base_url(), "ada", OWNER_PASSWORD).await;

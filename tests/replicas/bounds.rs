@@ -1,4 +1,4 @@
-//! What clients may see of a fault.
+//! The bounds of a fault's effects on clients.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use crate::figures::Figures;
 use crate::scenario::Scenario;
 use crate::world::SERVERS;
 
-/// How long a server may answer from what it knows, without asking the database.
+/// How long a server may answer from memory without asking the database.
 const LEASE: Duration = Duration::from_secs(5);
 
-/// How long the answer to a revocation may take, whatever happens: a lease, and the change itself. Where the
-/// database does not answer, `503` comes sooner.
+/// The maximum duration of a revocation during any fault: a lease, and the change itself. If the database
+/// does not answer, `503` comes sooner.
 const LONGEST_REVOCATION: Duration = Duration::from_secs(6);
 
-/// The same, where one server is not told of changes: two steps until it notices, and the time between two
-/// polls.
-const LONGEST_UNTOLD: Duration = Duration::from_secs(4);
+/// The same, if one server gets no notifications of changes: two steps until it notices, and the time between
+/// two polls.
+const LONGEST_WITHOUT_NOTIFICATION: Duration = Duration::from_secs(4);
 
 /// How soon a server must say that it has lost its database; it says so after 1.9 s.
 const LONGEST_503: Duration = Duration::from_secs(2);
@@ -26,7 +26,7 @@ const LONGEST_503: Duration = Duration::from_secs(2);
 /// How soon all must be well after a fault.
 pub(crate) const RECOVERY: Duration = Duration::from_secs(5);
 
-/// What measures how fast revocations are answered while nothing is wrong: 40 on each server.
+/// The revocations that measure latency without a fault: 40 on each server.
 pub(crate) const HEALTHY_REVOCATIONS: u32 = 120;
 const HEALTHY_P99: Duration = Duration::from_millis(250);
 
@@ -36,11 +36,11 @@ pub(crate) struct Watched {
     pub(crate) fault_begin: Moment,
     /// It began before this.
     pub(crate) fault_came: Moment,
-    /// From here on, what was away may be back.
+    /// From then on, the failed part may be back.
     pub(crate) return_begin: Moment,
     /// Now it is.
     pub(crate) fault_end: Moment,
-    /// How many keys somebody asked to revoke.
+    /// The number of keys with requests to revoke them.
     pub(crate) revoked: usize,
     /// The keys about which servers disagreed in the end.
     pub(crate) disagreed: Vec<usize>,
@@ -63,7 +63,7 @@ impl Watched {
         servers.contains(&request.server) && request.begin < self.fault_end && request.end > self.fault_begin
     }
 
-    /// For whoever wonders what happened.
+    /// Writes all requests to a file, for debugging.
     pub(crate) fn write(&self, file: &Path) {
         let moments =
             [self.fault_begin, self.return_begin, self.fault_end].map(|moment| moment.as_secs_f64());
@@ -113,10 +113,10 @@ impl Watched {
 
     fn late(&self, scenario: Scenario) -> Vec<String> {
         let longest_revocation = match scenario {
-            Scenario::NotificationsSilent => LONGEST_UNTOLD,
+            Scenario::NotificationsSilent => LONGEST_WITHOUT_NOTIFICATION,
             _ => LONGEST_REVOCATION,
         };
-        // Whoever does not run says nothing, and breaks connections. Everybody else answers.
+        // A server that does not run breaks connections. All others must answer.
         let late = self.requests.iter().filter(|request| {
             let is_late = match (request.act, request.outcome) {
                 (_, Outcome::Unknown) => true,
@@ -130,7 +130,7 @@ impl Watched {
             .collect()
     }
 
-    /// Whoever has no database may remember for as long as a lease, and must then say so.
+    /// A server without a database may answer from memory for as long as a lease, and must then answer `503`.
     fn unsaid(&self, server: usize) -> Vec<String> {
         let without = self.requests.iter().filter(|request| {
             request.server == server

@@ -1,4 +1,4 @@
-//! Clients of every server, who write down what they were answered.
+//! Clients of every server, which record all answers.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,7 +45,7 @@ impl Clients {
         self.begin.elapsed()
     }
 
-    /// What was written down; nothing is left.
+    /// Takes the recorded requests.
     pub(crate) fn take_requests(&self) -> Vec<Request> {
         let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut requests)

@@ -64,7 +64,7 @@ impl Cluster {
         self.server = None;
     }
 
-    /// Ends it at once, as `kill -9` does; standbys do not get what they lack.
+    /// Ends it at once, as `kill -9` does; standbys do not get the remaining log.
     pub(crate) fn crash(&mut self) {
         self.control(&["stop", "--mode=immediate"]);
         self.stop();

@@ -1,11 +1,11 @@
-//! What a scenario showed, as a line.
+//! The results of a scenario, as a line.
 
 use std::fmt;
 use std::time::Duration;
 
 use keyward_tests::history::{Act, Moment, Outcome, Request, judged_after_revocation};
 
-/// What came of one scenario.
+/// The results of one scenario.
 pub(crate) struct Figures {
     verifications: Counts,
     revocations: Counts,

@@ -65,7 +65,7 @@ impl Keys {
         &self.keys[number]
     }
 
-    /// Of whoever revokes the others.
+    /// The key that revokes the others.
     pub(crate) fn owner(&self) -> &Key {
         &self.keys[0]
     }

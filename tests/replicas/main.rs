@@ -34,8 +34,8 @@ use clap::Parser;
 use installation::Installation;
 use options::Options;
 
-/// Of many alike, this many are told.
-const TOLD: usize = 10;
+/// The maximum number of similar errors that are printed.
+const MAX_PRINTED: usize = 10;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -54,10 +54,10 @@ async fn main() -> ExitCode {
         println!("{at:>5.1} s  {name:<20} {figures}");
         wrong
             .iter()
-            .take(TOLD)
+            .take(MAX_PRINTED)
             .for_each(|wrong| println!("         WRONG: {wrong}"));
-        if wrong.len() > TOLD {
-            println!("         and {} more", wrong.len() - TOLD);
+        if wrong.len() > MAX_PRINTED {
+            println!("         and {} more", wrong.len() - MAX_PRINTED);
         }
         if !wrong.is_empty() {
             failed.push(name);

@@ -1,4 +1,4 @@
-//! What others do to the database, until they are told to end.
+//! Other clients that disturb the database until they are asked to end.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::standby::Standby;
 /// How often those are looked for who listen: several times between two polls.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Whoever learns of changes: it has just read them, or begun to listen.
+/// Connections that learn of changes: they have just read them, or begun to listen.
 const KILL_LISTENERS: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'keyward' \
      AND (query LIKE '%\"access_changes\"%' OR query LIKE 'LISTEN %')";
 
@@ -25,7 +25,7 @@ const AT_ONCE: usize = 20;
 pub(crate) enum Pressure {
     /// They have all its connections.
     AllConnections(Vec<Client>),
-    /// They end others' connections; tells how many.
+    /// They end others' connections, and count them.
     Killer(oneshot::Sender<()>, JoinHandle<i64>),
     /// One takes over.
     Standby(Box<Standby>),
@@ -59,7 +59,7 @@ impl Pressure {
         Self::AllConnections(connections)
     }
 
-    /// Ends the connections on which servers are told of changes, again and again.
+    /// Repeatedly ends the connections on which servers get notifications of changes.
     pub(crate) async fn kill_listeners(cluster: &Cluster) -> Self {
         let administrator = cluster.administrator("postgres").await;
         let (end, mut ended) = oneshot::channel();

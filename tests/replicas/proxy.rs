@@ -1,4 +1,5 @@
-//! A network between a server and its database that can be slow, or cut without notice.
+//! A TCP proxy between a server and its database, which can delay data or stop passing it on without closing
+//! connections.
 
 mod conduct;
 
@@ -17,7 +18,7 @@ use tokio::time::{Instant, sleep_until};
 
 use conduct::{Conduct, Connection, SilentListeners, until_mended};
 
-/// Passes on what comes to its address, as it is told to. It ends when it is dropped.
+/// Passes connections on until it is dropped.
 pub(crate) struct Proxy {
     address: SocketAddr,
     conduct: watch::Sender<Conduct>,
@@ -46,7 +47,7 @@ impl Proxy {
         self.address
     }
 
-    /// Where new connections lead from now on.
+    /// Sets where new connections lead.
     pub(crate) fn lead_to(&self, to: SocketAddr) {
         self.conduct.send_modify(|conduct| conduct.to = to);
     }
@@ -55,19 +56,19 @@ impl Proxy {
         self.conduct.send_modify(|conduct| conduct.is_cut = true);
     }
 
-    /// Cuts the connections that listen for changes, but not those that take their place.
+    /// Cuts the connections that listen for changes now, but not those that replace them.
     pub(crate) fn silence_listeners(&self) {
         let silent = SilentListeners::BegunBefore(Instant::now());
         self.conduct.send_modify(|conduct| conduct.silent = silent);
     }
 
-    /// Cuts the connections that listen for changes, from when they do.
+    /// Cuts all connections that listen for changes, also later ones.
     pub(crate) fn silence_every_listener(&self) {
         self.conduct
             .send_modify(|conduct| conduct.silent = SilentListeners::All);
     }
 
-    /// What was kept goes on its way.
+    /// Ends all cuts, and passes on the data that they held back.
     pub(crate) fn mend(&self) {
         self.conduct.send_modify(|conduct| {
             conduct.is_cut = false;
@@ -98,7 +99,7 @@ impl Drop for Proxy {
     }
 }
 
-/// They end with the task that accepts them.
+/// Ended when this is dropped, with the task that accepts them.
 #[derive(Default)]
 struct Connections(Arc<Mutex<Vec<JoinHandle<io::Result<()>>>>>);
 
@@ -120,7 +121,7 @@ impl Drop for Connections {
 async fn pass_on(client: TcpStream, mut conducts: watch::Receiver<Conduct>) -> io::Result<()> {
     let connection = Connection::begin();
     let to = until_mended(&mut conducts, &connection).await?.to;
-    // Nothing is left of a connection that was given up before the network let it come about.
+    // The client closed the connection during the cut, so the database must not see it.
     let readable = client.ready(Interest::READABLE).now_or_never();
     if readable.is_some_and(|ready| ready.is_ok_and(|ready| ready.is_read_closed())) {
         return Ok(());
@@ -143,7 +144,7 @@ async fn pass_on(client: TcpStream, mut conducts: watch::Receiver<Conduct>) -> i
     up.and(down)
 }
 
-/// Reads at once and writes when it is time, so that much can be on its way.
+/// Reads at once and writes after the delay, so that much data can be on its way.
 async fn one_way(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,

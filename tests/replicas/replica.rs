@@ -96,7 +96,8 @@ impl Replica {
 }
 
 impl Clock {
-    /// For the library of `faketime`. (The program itself stands between the server and whoever stops it.)
+    /// For the library of `faketime`. (The program itself would be a process between the server and signals
+    /// to it.)
     fn variables(self) -> Vec<(&'static str, String)> {
         let offset = match self {
             Self::Right => return Vec::new(),
@@ -111,7 +112,7 @@ impl Clock {
         vec![
             ("LD_PRELOAD", library.display().to_string()),
             ("FAKETIME", offset.to_owned()),
-            // Nobody sets the clocks that count from the start of the machine.
+            // Clocks that count from the start of the machine cannot be set.
             ("DONT_FAKE_MONOTONIC", "1".to_owned()),
         ]
     }

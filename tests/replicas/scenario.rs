@@ -1,4 +1,4 @@
-//! What happens to the servers, and what their clients may see of it.
+//! The faults of servers, network and database, and their allowed effects on clients.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ const LATE: Duration = Duration::from_millis(100);
 const BEHIND: Duration = Duration::from_millis(800);
 
 const EVERYBODY: &[usize] = &[0, 1, 2];
-const NOBODY: &[usize] = &[];
+const NO_REPLICA: &[usize] = &[];
 /// Whom it happens to when it happens to one.
 const ONE: usize = 1;
 
@@ -49,15 +49,15 @@ pub(crate) enum Scenario {
     DatabaseSlow,
     /// Others have all connections that the database allows.
     DatabaseExhausted,
-    /// The connections on which servers are told of changes end again and again.
+    /// The connections on which servers get notifications of changes end repeatedly.
     NotificationsKilled,
-    /// The connection on which one server is told of changes passes nothing on any more, and stays open.
+    /// The connection on which one server gets notifications of changes stays open, but passes nothing on.
     NotificationsSilent,
     /// So does each that takes its place.
     NotificationsBlocked,
     /// One clock is an hour fast, another an hour slow.
     ClocksApart,
-    /// On one server, what lookups found comes late, and what changed meanwhile does not.
+    /// On one server, the answers to lookups are delayed, but not the notifications of changes.
     LookupsSlow,
     /// Between servers and database is a pooler in session mode.
     Pooled,
@@ -83,7 +83,7 @@ impl Scenario {
         let fault_came = clients.now();
         sleep(self.lasts()).await;
         let return_begin = clients.now();
-        // What is brought back may take a while to come.
+        // A restored part may take a while to start.
         self.end_fault(&mut world, ending).await;
         let fault_end = clients.now();
         if !self.breaks_nothing() {
@@ -154,7 +154,7 @@ impl Scenario {
         }
     }
 
-    /// Returns what goes on until it is dropped.
+    /// Returns a fault that continues until it is dropped.
     async fn begin_fault(self, world: &mut World<'_>) -> Option<Pressure> {
         match self {
             Self::Healthy | Self::ClocksApart | Self::Pooled => {}
@@ -221,7 +221,7 @@ impl Scenario {
     pub(crate) const fn absent(self) -> &'static [usize] {
         match self {
             Self::OneStopped | Self::OneKilled => &[ONE],
-            _ => NOBODY,
+            _ => NO_REPLICA,
         }
     }
 
@@ -230,7 +230,7 @@ impl Scenario {
         match self {
             Self::OneCutOff => &[ONE],
             Self::DatabaseStopped | Self::DatabaseCutOff | Self::DatabaseExhausted => EVERYBODY,
-            _ => NOBODY,
+            _ => NO_REPLICA,
         }
     }
 
@@ -244,7 +244,7 @@ impl Scenario {
             | Self::NotificationsBlocked
             | Self::ClocksApart
             | Self::LookupsSlow
-            | Self::Pooled => NOBODY,
+            | Self::Pooled => NO_REPLICA,
             Self::OneCutOff | Self::OneStopped | Self::OneKilled => &[ONE],
             Self::DatabaseStopped | Self::DatabaseCutOff | Self::DatabaseExhausted | Self::Failover => {
                 EVERYBODY

@@ -1,4 +1,4 @@
-//! A standby with synchronous replication, made and promoted as people do it.
+//! A standby with synchronous replication, made and promoted as administrators do it.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -15,13 +15,13 @@ const LOOK: Duration = Duration::from_millis(20);
 /// A copy of a cluster that follows it.
 pub(crate) struct Standby {
     cluster: Cluster,
-    /// On the way from the primary.
+    /// Between the primary and the standby.
     replication: Proxy,
 }
 
 impl Standby {
-    /// Copies the primary, and waits until its transactions wait for the copy. The servers' role asks for
-    /// less.
+    /// Copies the primary, and waits until its transactions wait for the copy. The database's default is not
+    /// to wait, which the servers must override.
     pub(crate) async fn of(primary: &Cluster, database: &str) -> Self {
         let replication = Proxy::begin(primary.address()).await;
         let folder = Folder::new();
@@ -82,7 +82,7 @@ impl Standby {
         }
     }
 
-    /// From now on it hears nothing of the primary.
+    /// Cuts replication from the primary.
     pub(crate) fn fall_behind(&self) {
         self.replication.cut();
     }

@@ -1,4 +1,5 @@
-//! Verifications on every server at a steady rate, and revocations on each in turn, whatever the answers are.
+//! Verifications on every server at a steady rate, and revocations on each in turn, independent of the
+//! answers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -31,8 +32,8 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Begins to verify on every server, and to revoke a key every so often; so many of the next are verified
-    /// before.
+    /// Begins to verify on every server, and to revoke keys at this interval; this many of the next ones are
+    /// verified before.
     pub(crate) fn begin(clients: &Arc<Clients>, revoke_every: Duration, ahead: usize) -> Self {
         let revoked = Arc::new(AtomicUsize::new(0));
         let (end, ended) = watch::channel(false);
@@ -62,10 +63,10 @@ impl Traffic {
     }
 
     /// Ends, waits for every answer, and then asks every server for every key: first as the revocations left
-    /// them, then once those whose outcome is unknown were revoked again. Returns how many keys somebody
-    /// asked to revoke, and those about which servers disagreed.
+    /// them, then once those whose outcome is unknown were revoked again. Returns the number of keys with
+    /// requests to revoke them, and the keys about which servers disagreed.
     pub(crate) async fn finish(self) -> (usize, Vec<usize>) {
-        // Whoever no longer listens has ended.
+        // Tasks that no longer listen have ended.
         let _ = self.end.send(true);
         for going in self.going {
             going.await.expect("clients go on until the end");

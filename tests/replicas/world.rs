@@ -11,7 +11,7 @@ use crate::replica::{Clock, Replica};
 
 pub(crate) const SERVERS: usize = 3;
 
-/// What a scenario breaks.
+/// The parts that a scenario breaks.
 pub(crate) struct World<'i> {
     pub(crate) installation: &'i mut Installation,
     pub(crate) replicas: Vec<Replica>,

@@ -1,4 +1,4 @@
-//! How fast the server is, beside what it could be at best.
+//! Measures how fast the server is, in comparison with the best possible.
 
 use crate::binaries;
 use crate::command::run;
@@ -7,8 +7,8 @@ use crate::load::under_load;
 use crate::workspace::Workspace;
 use crate::{released, tools};
 
-/// `cargo xtask bench`: builds the server and what it is measured against, and runs the program in
-/// `tests/bench`, to which `arguments` go.
+/// `cargo xtask bench`: builds the server and its references, and runs the program in `tests/bench` with
+/// `arguments`.
 pub(crate) fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let (profile, arguments) = take_profile(arguments)?;
     tools::ensure(
@@ -24,7 +24,7 @@ pub(crate) fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
     under_load(workspace, &keyward, &bare_handler, arguments, run)
 }
 
-/// Splits a leading `--profile PROFILE` off; without one, what is released is measured.
+/// Splits a leading `--profile PROFILE` off; without one, the program of a release is measured.
 fn take_profile(arguments: &[String]) -> Outcome<(Option<&str>, &[String])> {
     match arguments {
         [option, profile, rest @ ..] if option == "--profile" => Ok((Some(profile), rest)),

@@ -68,9 +68,8 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     steps.run_step("tests with IPv6", || {
         tests.tests(&["--profile", "ci", "-E", AFFECTED])
     })?;
-    // They measure times. When one is late, what the tests say is worth knowing all the same. Their
-    // PostgreSQL is this machine's own, whatever the backend: a container's proxy for ports would be measured
-    // with it.
+    // They measure times, so a failure here does not stop the tests. Their PostgreSQL is always this machine's own: a
+    // container's proxy for ports would be measured with it.
     let attacks = steps.run_step("attacks", || faults::attacks(workspace, "cluster", &[]));
     let replicas = steps.run_step("replicas", || faults::replicas(workspace, &[]));
     steps.run_step("image", || image::where_possible(workspace))?;

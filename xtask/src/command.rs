@@ -25,7 +25,7 @@ pub(crate) fn run(command: &mut Command) -> Outcome {
     }
 }
 
-/// Runs the command and answers what it printed; its complaints go to this terminal.
+/// Runs the command and returns its standard output; its standard error goes to this terminal.
 pub(crate) fn output(command: &mut Command) -> Outcome<String> {
     let line = command_line(command);
     eprintln!("$ {line}");
@@ -39,7 +39,7 @@ pub(crate) fn output(command: &mut Command) -> Outcome<String> {
     String::from_utf8(output.stdout).map_err(Failure::about(&line))
 }
 
-/// Runs the command; what it says is shown only if it fails.
+/// Runs the command; its output is shown only if it fails.
 pub(crate) fn run_quietly(command: &mut Command) -> Outcome {
     let line = command_line(command);
     let output = quietly(command)?;

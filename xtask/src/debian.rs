@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn costs_of_packages_are_what_apt_says() {
+    fn costs_of_packages_are_read_from_apt() {
         let said = "Reading package lists...\nThe following NEW packages will be installed:\n  npm wrk\n\
                     3 upgraded, 618 newly installed, 0 to remove and 6 not upgraded.\nNeed to get 349 MB of archives.\n\
                     After this operation, 1588 MB of additional disk space will be used.\n\

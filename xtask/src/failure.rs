@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug)]
 pub(crate) struct Failure(String);
 
-/// What a task or one of its steps comes to.
+/// The result of a task or of one of its steps.
 pub(crate) type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
@@ -14,7 +14,7 @@ impl Failure {
         Self(message.into())
     }
 
-    /// For `map_err`: the error after the name of what it happened to.
+    /// For `map_err`: the error after the name of its subject.
     pub(crate) fn about<E: fmt::Display>(subject: impl fmt::Display) -> impl FnOnce(E) -> Self {
         move |error| Self(format!("{subject}: {error}"))
     }

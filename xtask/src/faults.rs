@@ -1,4 +1,4 @@
-//! What is done to a server that must go on serving, with figures.
+//! Attacks on servers, and failures around them, with figures.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What is installed on a machine without a toolchain: a Debian package and a tarball.
+//! Packages for machines without a toolchain: a Debian package and a tarball.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::failure::{Failure, Outcome};
 use crate::workspace::Workspace;
 use crate::{released, tools};
 
-/// What the tarball has beside the program, from the root of the repository.
+/// The files in the tarball beside the program, from the root of the repository.
 const FILES: &[&str] = &[
     "CHANGELOG.md",
     "LICENSE-APACHE",
@@ -29,8 +29,8 @@ pub(crate) fn package(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// Packs what `profile` built, with the tools for packages; `target` if it was built for one. The manifest of `keyward` says what else the
-/// package has.
+/// Packs the program that `profile` built, with the tools for packages; `target` if it was built for one. The manifest
+/// of `keyward` lists the package's other files.
 pub(crate) fn debian_package(workspace: &Workspace, profile: &str, target: &[&str]) -> Outcome<PathBuf> {
     let folder = workspace.target().join("package").join(profile);
     let line = [

@@ -21,8 +21,8 @@ pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target().join("test-packages")
 }
 
-/// Installs what is missing or pinned otherwise by now; returns the folder, in which each place has the path
-/// that its pins have in `tests`.
+/// Installs packages that are missing or pinned to another version; returns the folder, which has the same
+/// paths as the pins in `tests`.
 pub(crate) fn ensure(workspace: &Workspace) -> Outcome<PathBuf> {
     let pins = workspace.root().join("tests");
     let folder = folder(workspace);

@@ -1,7 +1,7 @@
-//! The program as it is released: optimized for what it did under load.
+//! The program as it is released: optimized by a profile of a load.
 //!
 //! Profile-guided optimization (the rustc book) builds the program with counters, puts it under load, and
-//! builds it again with what they counted. Code that ran often becomes faster, all other code smaller.
+//! builds it again with the counts. Code that ran often becomes faster, all other code smaller.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -15,8 +15,8 @@ use crate::workspace::Workspace;
 
 const PROGRAM: &[&str] = &["--", "--locked", "--package", "keyward", "--bin", "keyward"];
 
-/// What servers do all day: verify keys over both databases, from memory and not, and refuse what is no key.
-/// What does not run here is compiled for size.
+/// The usual work of servers: verify keys over both databases, from memory and not, and refuse malformed
+/// tokens. Code that does not run here is compiled for size.
 const LOAD: &[&str] = &[
     "--rounds=1",
     "--keys=10000",

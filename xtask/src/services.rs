@@ -16,8 +16,8 @@ const FORBID: &[u8] = b"#!/bin/sh\nexit 101\n";
 
 /// While this value lives, no package starts a service.
 pub(crate) struct NoServices {
-    /// What is removed with this value, also if a killed run left it behind; none where the machine has a
-    /// policy of its own, which stays.
+    /// The file that is removed with this value, also if a killed run left it behind; `None` if the machine
+    /// has a policy of its own, which stays.
     policy: Option<PathBuf>,
 }
 

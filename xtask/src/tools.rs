@@ -207,7 +207,7 @@ const IP: Tool = Tool {
     )
 };
 
-/// They run for seconds: most of what a full optimization costs would be lost.
+/// They run for seconds, so a full optimization would take longer than it saves.
 const QUICK_TO_BUILD: &[&str] = &[
     "--config",
     "profile.release.opt-level=1",
@@ -235,7 +235,6 @@ const PGBOUNCER: Tool = Tool {
 /// What faults need.
 pub(crate) const FOR_FAULTS: &[Tool] = &[POSTGRESQL, FAKETIME, PGBOUNCER];
 
-/// What the tests need.
 pub(crate) const FOR_TESTS: &[Tool] = &[
     POSTGRESQL,
     CHROMIUM,
@@ -254,16 +253,15 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     NEXTEST,
 ];
 
-/// What a Debian package needs.
 pub(crate) const FOR_PACKAGES: &[Tool] = &[CARGO_DEB, DPKG_SHLIBDEPS];
 
-/// What the program of a release needs: it is put under load.
+/// For the load on the program of a release.
 pub(crate) const FOR_RELEASES: &[Tool] = &[CARGO_PGO, POSTGRESQL, PGBENCH, WRK];
 
 /// What continuous integration needs beside that.
 pub(crate) const FOR_CI: &[Tool] = &[DENY, IP];
 
-/// Installs what is missing where that is a matter of course, else fails with the commands to run.
+/// Installs missing tools that cargo can install, else fails with the commands to run.
 ///
 /// Crates are installed for anyone, because that touches only the user's own folder.
 pub(crate) fn ensure(workspace: &Workspace, tools: &[Tool]) -> Outcome {

@@ -1,5 +1,5 @@
-//! The tests on a machine whose network has no IPv6, though its hosts file names `::1` for localhost: so is a
-//! container of many an engine.
+//! The tests on a machine whose network has no IPv6, although its hosts file names `::1` for localhost, as in
+//! the containers of many engines.
 
 use std::env;
 use std::ffi::OsStr;
@@ -16,11 +16,10 @@ use crate::workspace::Workspace;
 pub(crate) const AFFECTED: &str = "(package(keyward-tests) and test(journey)) or package(keyward-front-door) \
                                    or (package(keyward-persistence) and test(tls))";
 
-/// What the hosts file says there.
 const HOSTS: &str = "127.0.0.1 localhost\n::1 localhost\n";
 
-/// Makes such a machine of new namespaces, which end with it. The first argument is the hosts file, the rest
-/// is what to run. A kernel that was built or started without IPv6 has nothing to switch off.
+/// Creates that environment in new namespaces. The first argument is the hosts file, the others are the
+/// command to run. A kernel that was built or started without IPv6 has nothing to switch off.
 const SCRIPT: &str = r#"
 set -eu
 ip link set lo up
@@ -44,7 +43,7 @@ impl NetworkWithoutIpv6 {
         Ok(Self { hosts })
     }
 
-    /// Why this machine cannot make one, if it cannot.
+    /// Why this machine cannot create such a network, or `None` if it can.
     pub(crate) fn obstacle(&self) -> Option<String> {
         match self.command().arg("true").stdin(Stdio::null()).output() {
             Ok(output) if output.status.success() => None,

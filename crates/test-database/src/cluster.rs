@@ -116,7 +116,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // Closing the supervisor's input is what ends it; there is nobody to tell if that fails.
+        // Closing the supervisor's input ends it; a failure cannot be reported here.
         drop(self.supervisor.stdin.take());
         let _ = self.supervisor.wait();
     }

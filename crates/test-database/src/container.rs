@@ -71,7 +71,7 @@ fn hold_until_stopped(started: oneshot::Sender<Result<ServerUrl, String>>, stopp
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            // Nobody listens only when the start was given up.
+            // The receiver is dropped only when the start was given up.
             let _ = started.send(Err(format!("no runtime: {error}")));
             return;
         }

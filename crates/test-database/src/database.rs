@@ -13,7 +13,7 @@ use crate::{Backend, BackendChoice, Error, Server, own_thread};
 
 /// A PostgreSQL database of one test's own, dropped with this value.
 ///
-/// Encoding UTF-8, collation `C`, whatever the server's defaults are.
+/// Encoding UTF-8, collation `C`, independent of the server's defaults.
 #[derive(Debug)]
 pub struct TestDatabase {
     name: String,

@@ -25,21 +25,21 @@ pub enum Error {
     BadUrl {
         /// The URL with its password left out.
         url: String,
-        /// What is wrong with it.
+        /// Why it is refused.
         reason: String,
     },
     /// The server refused a statement, or the connection broke.
     #[error("could not {doing}: {}", described(.source))]
     Database {
-        /// What was being done, as "create the database …".
+        /// The failed step, such as "create the database …".
         doing: String,
-        /// What the driver said.
+        /// The driver's error.
         source: tokio_postgres::Error,
     },
     /// The caller's migration failed; nothing was kept of it.
     #[error("could not migrate the template database: {source}")]
     Migration {
-        /// What the caller's closure answered.
+        /// The error of the caller's closure.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The thread that spoke to the server panicked, most likely inside the caller's migration.
@@ -62,7 +62,7 @@ fn described(source: &tokio_postgres::Error) -> String {
     }
 }
 
-/// Names what was being done when the driver failed.
+/// Adds the name of the step to an error of the driver.
 pub(crate) trait Doing<T> {
     fn doing(self, doing: impl FnOnce() -> String) -> Result<T, Error>;
 }

@@ -18,7 +18,7 @@ where
 {
     let (done, finished) = oneshot::channel();
     let thread = thread::spawn(move || {
-        // The receiver is gone only when the caller gave up waiting.
+        // The receiver is dropped only when the caller gave up waiting.
         let _ = done.send(block_on(work));
     });
     match finished.await {

@@ -18,7 +18,7 @@ pub struct Server {
     _keeper: Keeper,
 }
 
-/// What ends the server when it is dropped.
+/// Ends the server when it is dropped.
 #[derive(Debug)]
 enum Keeper {
     Nobody,

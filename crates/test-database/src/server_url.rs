@@ -21,7 +21,7 @@ impl ServerUrl {
     /// Reads `postgres://user:password@host:port/database?options`; the database defaults to `postgres`.
     ///
     /// # Errors
-    /// [`Error::BadUrl`] when it is no such URL.
+    /// [`Error::BadUrl`] when it is not a valid URL.
     pub fn parse(url: &str) -> Result<Self, Error> {
         let bad = |reason: String| Error::BadUrl {
             url: without_password(url),
@@ -70,7 +70,7 @@ impl fmt::Debug for ServerUrl {
     }
 }
 
-/// How long one attempt may take: whatever else listens on the port may accept connections and say nothing.
+/// How long one attempt may take: another program on the port may accept connections and never answer.
 const ATTEMPT: Duration = Duration::from_secs(2);
 
 /// Whether the server accepts the connection.

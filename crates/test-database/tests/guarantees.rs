@@ -1,4 +1,4 @@
-//! What a test may rely on, whichever backend this run uses.
+//! The guarantees that tests rely on, with every backend.
 #![expect(clippy::unwrap_used, reason = "a failed expectation is a failed test")]
 
 use std::sync::Arc;

@@ -42,7 +42,7 @@ impl ApiKeys for FileStore {
                 None => return Err(AddKeyError::HolderGone),
             }
             count_change(transaction, consumer, limits.changes, act.at)?.map_err(AddKeyError::Throttled)?;
-            // Whatever is written here goes if one of the next checks refuses.
+            // If one of the next checks refuses the change, this write is rolled back.
             match earlier_use(transaction, consumer, new.idempotency_key, id, act.at)? {
                 Some((first, Repetition::Same)) => return Err(AddKeyError::AlreadyCreated(first)),
                 Some((_, Repetition::Different)) => return Err(AddKeyError::IdempotencyKeyReused),
@@ -217,7 +217,7 @@ impl ApiKeys for FileStore {
         self.change(move |transaction| {
             let mut keys = transaction.open_table(KEYS).map_err(failed)?;
             let acting_key = act.actor.api_key();
-            // Whoever acts in person may clear up after a membership has ended.
+            // A signed-in user may revoke keys even after the membership has ended.
             if acting_key.is_some() {
                 let reach = holder_reach(transaction, &keys, consumer, acting_key, act.at)?
                     .ok_or(RevokeKeyError::HolderGone)?;
@@ -237,8 +237,8 @@ impl ApiKeys for FileStore {
             if !targets.is_empty() && !is_met {
                 return Err(RevokeKeyError::PreconditionFailed);
             }
-            // A planned end that has come is recorded: no server accepts the key from then on, whatever its
-            // clock says.
+            // A planned end that has come is recorded: from then on, no server accepts the key, even one
+            // whose clock is behind.
             for mut key in due {
                 key.revocation = key.revocation.map(|revocation| Revocation {
                     end: revocation.end.recorded(act.at),
@@ -269,8 +269,8 @@ impl ApiKeys for FileStore {
 }
 
 impl FileStore {
-    /// Replaces what is stored of a key, such as its planned end, for which Keyward has no use case. It is no
-    /// event.
+    /// Replaces a stored key, for example to set a planned end, for which Keyward has no use case. It writes
+    /// no event.
     ///
     /// # Errors
     /// The store failed.
@@ -280,8 +280,8 @@ impl FileStore {
     }
 }
 
-/// Keeps with which idempotency key a consumer creates this key; what an earlier use of it means, if there
-/// was one. What is written here goes if the change is refused.
+/// Stores the idempotency key with which a consumer creates this key; returns the meaning of an earlier use,
+/// if there was one. If the change is refused, this write is rolled back.
 fn earlier_use(
     transaction: &WriteTransaction,
     consumer: MembershipId,

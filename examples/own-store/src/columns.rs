@@ -1,5 +1,4 @@
-//! Reading what is stored back through the domain's own checks. A row that breaks a rule is told of, and
-//! never acted on.
+//! Reads stored values through the domain's own checks. A row that breaks a rule is reported, and never used.
 
 use std::fmt::Display;
 
@@ -33,7 +32,7 @@ impl Row {
         })
     }
 
-    /// What a word stands for, or a word with an identifier.
+    /// The value of a stored word, or of a word with an identifier.
     pub(crate) fn known<T>(self, column: &'static str, value: Option<T>) -> Result<T, StorageError> {
         self.valid(column, value.ok_or("nothing that is known"))
     }

@@ -126,7 +126,7 @@ fn longest_life(row: &Row, days: Option<u16>) -> Result<Option<LongestLife>, Sto
     row.valid("longest_key_life", life.transpose())
 }
 
-/// What the consumer's organization has chosen for new keys, in the transaction that adds one.
+/// The consumer's organization's settings for new keys, in the transaction that adds one.
 pub(crate) fn chosen_for_new_keys(
     transaction: &WriteTransaction,
     consumer: MembershipId,

@@ -74,7 +74,7 @@ pub(crate) fn newest_first(
     }))
 }
 
-/// All keys that were created from this one, directly or not, in whatever state, newest first.
+/// All descendants of this key, in any state, newest first.
 pub(crate) fn descendants(
     keys: &impl Keys,
     consumer: MembershipId,
@@ -157,7 +157,7 @@ pub(crate) fn holder_reach(
     }
 }
 
-/// Counts a change of the consumer's keys. What is written here goes if the change is refused later.
+/// Counts a change of the consumer's keys. If the change is refused later, this write is rolled back.
 pub(crate) fn count_change(
     transaction: &WriteTransaction,
     consumer: MembershipId,
@@ -178,7 +178,7 @@ pub(crate) fn count_change(
     }
 }
 
-/// Writes a key, in the place of what it was before.
+/// Writes a key over its previous state.
 pub(crate) fn put(
     keys: &mut redb::Table<'_, Path, KeyRow<'static>>,
     key: &ApiKey,

@@ -78,7 +78,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .await?;
     println!("issued   {} ({})", child.key.name, child.key.hint);
 
-    // She revokes the first one, with what came from it.
+    // She revokes the first one with its descendants.
     let descendants = DescendantKeys::Revoke;
     let revoked = keys
         .revoke(

@@ -15,9 +15,9 @@ use crate::tables::{
 
 /// Keeps people and keys in one file. Clones share it.
 ///
-/// redb lets one transaction write at a time, and a commit returns when it is on the disk. That is all that
-/// the ports ask for: what a change checks cannot change before it commits, and what was answered is not
-/// lost.
+/// redb allows one writing transaction at a time, and a commit returns when it is on the disk. That is all
+/// that the ports ask for: the conditions that a change checks cannot change before it commits, and answered
+/// changes are not lost.
 #[derive(Clone)]
 pub struct FileStore {
     database: Arc<Database>,

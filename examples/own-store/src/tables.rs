@@ -1,4 +1,4 @@
-//! What is in the file. Identifiers rise with time, so rows do too; times are milliseconds since 1970.
+//! The tables of the file. Identifiers rise with time, and so do rows; times are milliseconds since 1970.
 
 use redb::TableDefinition;
 use uuid::Uuid;
@@ -33,7 +33,7 @@ pub(crate) const KEYS_BY_DIGEST: Table<[u8; 32], (Uuid, Uuid)> = Table::new("api
 
 /// Key, creation, digest of the request; none of a form.
 pub(crate) type CreatedRow = (Uuid, i64, Option<[u8; 16]>);
-/// What a consumer's form or request created. A form stays used.
+/// The key that a consumer's form or request created. A form stays used.
 pub(crate) const CREATED_WITH: Table<(Uuid, [u8; 16]), CreatedRow> = Table::new("created_with");
 
 /// Actor, action, subject, object, outcome, address, request.
@@ -49,5 +49,5 @@ pub(crate) type EventRow<'a> = (
 );
 /// By organization, nil for none, moment and event: the log of one organization is one range.
 pub(crate) const EVENTS: Table<(Uuid, i64, Uuid), EventRow<'_>> = Table::new("audit_events");
-/// Every event's identifier, in whatever organization.
+/// The identifiers of all events, in any organization.
 pub(crate) const EVENT_IDS: Table<Uuid, ()> = Table::new("audit_event_ids");

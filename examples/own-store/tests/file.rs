@@ -1,4 +1,4 @@
-//! What the file does beyond what the ports ask.
+//! Properties of the file beyond those that the ports ask for.
 
 use keyward_domain::membership::Role;
 use keyward_domain::ports::{Memberships, StorageError};

@@ -1,6 +1,5 @@
-//! A stolen key makes a key, that one revokes it and makes the next, as long as the server lets it. Others of
-//! the attacker's connections ask meanwhile for the end of keys that do not exist and of whatever came of
-//! them.
+//! A stolen key creates a key, which revokes it and creates the next, as long as the server allows it.
+//! Meanwhile, other connections of the attacker revoke keys that do not exist with their descendants.
 
 use std::convert::Infallible;
 use std::io;

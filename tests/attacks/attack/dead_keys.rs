@@ -1,5 +1,5 @@
-//! Below the stolen key there are tens of thousands of revoked ones. Whoever holds it revokes them again,
-//! each with what came of it: the oldest of the line, the youngest, and one that does not exist.
+//! The stolen key has tens of thousands of revoked descendants. The attacker revokes them again with their
+//! descendants: the first of the chain, the last, and one that does not exist.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Whoever holds a key renames it as fast as possible: each edit is a transaction and an audit event.
+//! A key renames itself as fast as possible: each edit is a transaction and an audit event.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Somebody without a session sends forms up to their last bytes and holds the connections, from many
+//! A client without a session sends forms without their last bytes and holds the connections, from many
 //! addresses.
 
 use std::io;
@@ -14,11 +14,10 @@ use crate::wire::{another_address, connect};
 /// How many are held at once.
 const HELD: usize = 2_000;
 
-/// How long whoever was turned away waits before the next form: this attack holds connections, it floods
-/// nobody.
+/// The pause of a refused client before the next form: this attack holds connections, and does not flood.
 const TURNED_AWAY: Duration = Duration::from_secs(1);
 
-/// Almost as long as a form may be that somebody without a session sends; the last bytes never come.
+/// Almost the maximum length of a form without a session; the last bytes never come.
 const ANNOUNCED: usize = 13_000;
 const WITHHELD: usize = 64;
 

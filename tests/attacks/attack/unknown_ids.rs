@@ -1,4 +1,4 @@
-//! Whoever holds a key revokes keys that do not exist, with what came of them.
+//! A key revokes keys that do not exist, with their descendants.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Somebody without any credentials makes tokens up whose shape and checksum hold, so that only the database
-//! can refuse them, and asks to revoke keys with half of them: the server must not wait for others, nor make
-//! them read the database, because of a token that no key has.
+//! A client without credentials sends made-up tokens with valid shapes and checksums, so that only the
+//! database can refuse them, half of them in requests to revoke keys: because of an unknown token, the server
+//! must not wait for other servers, nor make them read the database.
 
 use std::sync::Arc;
 

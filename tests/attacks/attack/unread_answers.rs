@@ -1,5 +1,4 @@
-//! Somebody without any credentials asks for a long answer many times on each connection and reads none of
-//! it.
+//! A client without credentials requests a long answer many times on each connection and reads none of it.
 
 use std::convert::Infallible;
 use std::io;

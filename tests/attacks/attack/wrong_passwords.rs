@@ -1,5 +1,5 @@
-//! Somebody without any credentials guesses the passwords of holder, owner and somebody else, each time from
-//! another address.
+//! A client without credentials guesses the passwords of the holder, the owner and another user, each time
+//! from another address.
 
 use std::sync::Arc;
 

@@ -18,7 +18,7 @@ mod v1 {
     progenitor::generate_api!(spec = "../openapi/v1.json", interface = Positional);
 }
 
-/// `verifier` is the name and the secret of one, and `revoked_reason` what a revocation by its holder is called.
+/// `verifier` is the name and the secret of one, and `revoked_reason` the reason of a revocation by the holder.
 pub(crate) async fn calls_every_operation(
     url: &str,
     token: &str,
@@ -234,7 +234,7 @@ fn with_credentials(url: &str, (name, secret): (&str, &str)) -> Client {
     authorized(url, &format!("Basic {credentials}"))
 }
 
-/// What a resource server is told of a token.
+/// The answer to a resource server about a token.
 async fn introspected(verifier: &Client, token: &str) -> Introspection {
     let request = IntrospectionRequest {
         token: token.to_owned(),

@@ -1,4 +1,4 @@
-//! Which answer is which, and what is said of one that was not expected.
+//! Classifies answers, and describes unexpected ones.
 
 use reqwest::Response;
 use reqwest::header::{LOCATION, SET_COOKIE};

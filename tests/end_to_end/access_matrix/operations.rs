@@ -1,5 +1,5 @@
-//! What there is to ask for: read from the API's document, and from the lists of what is not in it and of the console's
-//! operations.
+//! All operations: from the API's document, from the list of those that it does not contain, and from the list of the
+//! console's.
 
 use std::collections::BTreeSet;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use crate::others::document;
 
-/// A test of the console sees to it that this is what it serves.
+/// A test of the console checks that these are its operations.
 const CONSOLE: &str = include_str!("../../../crates/console/tests/operations.txt");
 
-/// What is not in the document, as a test of the API sees to it.
+/// The operations that are not in the document; a test of the API checks the list.
 const HIDDEN: &str = include_str!("../../../crates/http-api/tests/hidden_operations.txt");
 
-/// Other ways to ask what is in the document.
+/// Other forms of documented operations.
 const ALIASES: &str = "POST /api/v1/auth\nDELETE /api/v1/auth/orders/7";
 
 /// A method and a path with the names of its parameters.

@@ -1,7 +1,6 @@
 //! The table: who gets which answer.
 //!
-//! What is allowed is asked for in the order of the rows, so whatever ends something comes after all that
-//! needs it.
+//! Allowed requests are sent in the order of the rows, so a request that ends an object comes after all that need it.
 
 use self::Answer::{
     BadForm, Conflict, Done, Forbidden, Gone, NotFound, Refilled, SignIn, SignedOut, Unaffected, Unauthorized,
@@ -9,15 +8,14 @@ use self::Answer::{
 use self::On::{Asset, Bystander, HeldKey, Invitation, KeyOfApi, Nothing, OwnKey, Project, Session};
 use super::visitors::VISITORS;
 
-/// What a visitor is told.
+/// The answer to a visitor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     /// 2xx, or 303 that does not lead to the sign-in page.
     Done,
     /// The session is ended: 303 to the sign-in page, which says so.
     SignedOut,
-    /// As `Done`, but nothing is different afterwards: the object is another's, and whoever wants it gone is
-    /// content.
+    /// As `Done`, but nothing changes: the object is another's, and the answer is that of one that has already ended.
     Unaffected,
     /// 303 to the sign-in page.
     SignIn,
@@ -33,7 +31,7 @@ pub(super) enum Answer {
     Conflict,
     /// 410: no longer available.
     Gone,
-    /// 422: the form comes back with what is wrong.
+    /// 422: the form is shown again with its errors.
     Refilled,
 }
 
@@ -48,8 +46,7 @@ impl Answer {
     }
 }
 
-/// What a request is about, the same for all visitors: all of it belongs to the organization and to its
-/// member.
+/// The object of a request, the same for all visitors: it belongs to the organization or to its member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum On {
     Nothing,
@@ -62,14 +59,14 @@ pub(super) enum On {
     HeldKey,
     /// A project that the member is in and the owner is not.
     Project,
-    /// The membership of somebody who asks for nothing.
+    /// The membership of a user who sends no requests.
     Bystander,
     Invitation,
     /// Another session of the member.
     Session,
 }
 
-/// One operation, and what each visitor is told.
+/// One operation, and the answer to each visitor.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) method: &'static str,
@@ -162,7 +159,7 @@ pub(super) const API: &[Row] = &[
     ),
     row("DELETE", "/api/v1/auth/orders/7", Nothing, &[], ANY_KEY),
     post("/api/v1/introspect", Nothing, &[("token", "kwp_")], VERIFIERS),
-    // Whoever has a token may have it revoked; nobody has this one.
+    // Anyone with a token may report it; this one is unknown.
     post(
         "/api/v1/leaked-keys",
         Nothing,
@@ -203,7 +200,7 @@ pub(super) const API: &[Row] = &[
 /// The console's routes.
 #[rustfmt::skip]
 pub(super) const CONSOLE: &[Row] = &[
-    // For everybody. What the form of the setup could do is nothing here: the installation is set up.
+    // For all visitors. The form of the setup has no effect, because the installation is set up.
     get("/", Nothing, [SignIn, Done, Done, Done, Done, SignIn, NotFound, SignIn]),
     get("/.well-known/change-password", Nothing, EVERYBODY),
     get("/assets/:name", Asset, EVERYBODY),
@@ -238,7 +235,7 @@ pub(super) const CONSOLE: &[Row] = &[
     get("/organizations/:slug/settings/api-keys/:id/revoke", OwnKey, THE_MEMBER),
     post("/organizations/:slug/settings/api-keys/:id/revoke", OwnKey, CONFIRMED, THE_MEMBER),
 
-    // The keys of everybody in the organization.
+    // The keys of all members of the organization.
     get("/organizations/:slug/settings/api-keys/all", Nothing, OWNERS),
     get("/organizations/:slug/settings/api-keys/all/:id", HeldKey, OWNERS),
     get("/organizations/:slug/settings/api-keys/all/revoke", Nothing, OWNERS),

@@ -1,4 +1,4 @@
-//! What owners and holders see, to compare it with what they see later.
+//! A snapshot of what owners and holders see, to find later changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use keyward_tests::api::{Api, text};
 
 const WHAT_WAS_DONE: &str = "what was done";
 
-/// What the owners and holders see, by the name of what shows it.
+/// The shown data, by the page or operation that shows it.
 pub(super) struct Snapshot {
     administration: BTreeMap<&'static str, String>,
     keys: BTreeMap<&'static str, String>,
@@ -37,7 +37,7 @@ impl World {
             ),
         ] {
             let page = person.console.get(&path).await;
-            // How many keys somebody has is no matter of administration.
+            // The number of a member's keys is not part of administration.
             let shown = page
                 .lines()
                 .filter(|line| !line.contains("data-label=\"Valid keys\""));
@@ -59,7 +59,7 @@ impl World {
                 .console
                 .get(&format!("{settings}/audit-log/export.jsonl"))
                 .await;
-            // That it is looked at here is told there, too.
+            // Reading it here writes events, too.
             let is_left_out = |line: &str| {
                 line.contains("\"outcome\":\"refused\"") || line.contains("\"action\":\"audit_log.export\"")
             };
@@ -86,7 +86,7 @@ impl Snapshot {
         assert_same(&self.administration, &after.administration, by);
     }
 
-    /// The audit log of the organization tells of nothing else since.
+    /// Fails if the audit log of the organization has any other event since.
     pub(super) fn assert_only_keys_were_acted_on(&self, after: &Self) {
         let (before, after) = (&self.keys[WHAT_WAS_DONE], &after.keys[WHAT_WAS_DONE]);
         let known: BTreeSet<_> = before.lines().collect();

@@ -1,4 +1,4 @@
-//! Two organizations, the people in and around them, and what they ask for.
+//! Two organizations, the people in and around them, and their requests.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ use keyward_tests::verifiers::Verifier;
 const PASSWORD: &str = "seven slow boats sail";
 pub(super) const SETTINGS: &str = "/organizations/engines/settings";
 
-/// Somebody with a session and a key.
+/// A user with a session and a key.
 pub(super) struct Person {
     pub(super) console: PlainConsole,
     pub(super) api: Api,
@@ -319,7 +319,8 @@ impl Person {
     }
 }
 
-/// The option for keys with which nobody signs: without any, the path for GitHub would not be there for anybody.
+/// The option for GitHub's keys, whose private halves do not exist: without any key, the path for GitHub would not
+/// exist.
 fn github_keys() -> String {
     let key = "-----BEGIN PUBLIC KEY-----\n\
         MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEv9N+dLxuiXI2fuSp2KtsIUExhuvg\n\
@@ -350,7 +351,7 @@ async fn project_with(owner: &PlainConsole, username: &str) -> String {
     id
 }
 
-/// Invites somebody; returns the page that shows the link.
+/// Makes an invitation; returns the page that shows the link.
 async fn invite(owner: &PlainConsole, invitee: &str) -> String {
     let path = format!("{SETTINGS}/members/invite");
     let idempotency_key =

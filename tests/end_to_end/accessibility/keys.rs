@@ -1,4 +1,4 @@
-//! What keys go through, one's own and everybody's.
+//! Pages of keys, for holders and owners.
 
 use super::tour::Tour;
 use keyward_tests::api::text;

@@ -1,4 +1,4 @@
-//! How people join, what they become, and how they leave.
+//! Pages of joining, membership and leaving.
 
 use super::tour::Tour;
 use keyward_tests::keyward::{Keyward, OWNER_PASSWORD};

@@ -14,7 +14,7 @@ use keyward_tests::keyward::{Keyward, OWNER_PASSWORD};
 pub(super) const THEMES: [&str; 2] = ["light", "dark"];
 pub(super) const WIDTHS: [u32; 2] = [1280, 360];
 
-/// Where pages lead to beside those: to what is looked at after an act, and to what is no page.
+/// Other targets of links: pages that are checked after an action, and files.
 const LOOKED_AT_ELSEWHERE: &[&str] = &[
     "/",
     "/sign-in",
@@ -71,7 +71,7 @@ impl Tour {
         self.create_first_key().await
     }
 
-    /// The same, for who is signed in.
+    /// The same, for the signed-in user.
     pub(super) async fn create_first_key(&self) -> Api {
         self.browser
             .go_to(&self.url("/organizations/engines/settings/api-keys/new"))
@@ -168,7 +168,7 @@ impl Tour {
         found.join("\n")
     }
 
-    /// Fails if a page led to one that nobody looks at.
+    /// Fails if a page linked to one that is not checked.
     pub(super) async fn end(self) {
         assert_eq!(
             self.overlooked(),

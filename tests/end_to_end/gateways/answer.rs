@@ -1,6 +1,6 @@
 //! An answer as `curl --include` prints it.
 
-/// What a client of a gateway gets.
+/// An answer to a client of a gateway.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
@@ -25,7 +25,7 @@ impl Answer {
     }
 }
 
-/// All values of a header in a head, whatever its case.
+/// All values of a header in a head, in any case.
 pub(super) fn values<'a>(head: &'a str, name: &str) -> Vec<&'a str> {
     let lines = head.lines().filter_map(|line| line.split_once(':'));
     lines

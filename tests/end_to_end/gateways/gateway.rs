@@ -22,13 +22,12 @@ use super::programs::{caddy, free_address, haproxy, new_folder, nginx, program};
 use crate::others::run;
 use keyward_tests::keyward::TIMEOUT;
 
-/// The host in the configurations, for which the certificate is.
+/// The host in the configurations and in the certificate.
 const HOST: &str = "api.example.com";
 
-/// The host of another server on the same address, which has the same certificate.
+/// The host of another server on the same address, with the same certificate.
 pub(super) const OTHER_HOST: &str = "other.example.com";
 
-/// A program, how its configuration is completed, and how it is started.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Program {
     Nginx,
@@ -37,7 +36,7 @@ pub(super) enum Program {
     Apache,
 }
 
-/// What curl speaks to a gateway.
+/// The protocol between curl and a gateway.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Protocol {
     Http1,
@@ -52,7 +51,7 @@ pub(crate) struct Gateway {
     protocol: Protocol,
 }
 
-/// Replaces what a reader replaces.
+/// A configuration, in which the tests replace what a reader of the documentation replaces.
 struct Configuration(String);
 
 impl Configuration {
@@ -147,17 +146,16 @@ impl Gateway {
         }
     }
 
-    /// Where it listens.
     pub(crate) const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Lets clients speak another protocol from now on.
+    /// Sets the protocol of later requests.
     pub(super) const fn speak(&mut self, protocol: Protocol) {
         self.protocol = protocol;
     }
 
-    /// Asks over TLS, with more of curl's arguments.
+    /// Sends a request over TLS, with additional arguments of curl.
     pub(super) async fn ask(&self, path: &str, arguments: &[&str]) -> Answer {
         let port = self.address.port();
         let (option, version) = match self.protocol {
@@ -183,12 +181,12 @@ impl Gateway {
         self.ask(path, &arguments).await
     }
 
-    /// Sends over TLS what curl cannot send, and reads until the connection ends.
+    /// Sends a request over TLS that curl cannot send, and reads until the connection ends.
     pub(super) async fn send(&self, request: &str) -> Answer {
         self.send_to_server(Some(HOST), request).await
     }
 
-    /// The same, and TLS names another host, or none (no SNI).
+    /// The same, with another host in TLS, or none (no SNI).
     pub(super) async fn send_to_server(&self, server: Option<&'static str>, request: &str) -> Answer {
         let certificate = std::fs::read(self.folder.path().join("tls.pem")).expect("a certificate");
         let certificate = CertificateDer::from_pem_slice(&certificate).expect("a certificate");
@@ -215,7 +213,7 @@ impl Gateway {
 }
 
 impl Program {
-    /// The status where Keyward cannot be asked: 503, but for Caddy, which has one for each failure.
+    /// The status if Keyward cannot be asked: 503, except from Caddy, which has one for each failure.
     pub(super) fn failure(self, from_caddy: u16) -> u16 {
         match self {
             Self::Caddy => from_caddy,
@@ -223,7 +221,6 @@ impl Program {
         }
     }
 
-    /// What it offers its clients.
     pub(super) const fn protocols(self) -> &'static [Protocol] {
         match self {
             Self::Caddy => &[Protocol::Http1, Protocol::Http2],

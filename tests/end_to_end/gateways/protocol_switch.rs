@@ -101,7 +101,7 @@ async fn apache_passes_no_connect_on() {
     passes_no_connect_on(Program::Apache, 405).await;
 }
 
-/// What a client sends after it may reach the service as it is, as requests about which Keyward is not asked.
+/// Bytes after it may reach the service unchanged, as requests about which Keyward is not asked.
 async fn passes_no_connect_on(program: Program, status: u16) {
     let keyward = Service::saying(ACCEPTED).await;
     let service = Service::echo().await;

@@ -69,7 +69,7 @@ async fn status(base_url: &str, path: &str, token: &str) -> String {
     .await
 }
 
-/// Whatever the proxy takes the path for, and passes on.
+/// For every path that the proxy passes on.
 #[tokio::test(flavor = "multi_thread")]
 async fn public_proxies_answer_no_question_of_a_gateway() {
     let keyward = Keyward::start_set_up_with(&["--trusted-proxy", "127.0.0.1"]).await;
@@ -109,8 +109,8 @@ async fn public_proxies_answer_no_question_of_a_gateway() {
     }
 }
 
-/// What a client sends after it may reach Keyward as it is, before the requests of others on the same
-/// connection. The service here would say 200.
+/// Bytes after it may reach Keyward unchanged, before the requests of others on the same connection. The
+/// service here would answer 200.
 #[tokio::test(flavor = "multi_thread")]
 async fn public_proxies_pass_no_connect_on() {
     let service = Service::echo().await;

@@ -1,4 +1,4 @@
-//! What an owner takes from somebody at one server, or gives, holds at the other as soon as it is answered.
+//! An owner's change of a member's access at one server takes effect at the other before it is answered.
 
 use reqwest::{Method, StatusCode};
 
@@ -13,7 +13,7 @@ const CONFIRMED: [(&str, &str); 1] = [("confirm", "yes")];
 /// How often a member is added to a project and removed.
 const ROUNDS: usize = 10;
 
-/// Somebody whose console is at the first server, and whose key is used at the second.
+/// A member who uses the console at the first server, and the key at the second.
 struct Member {
     console: PlainConsole,
     at_second: Api,
@@ -88,7 +88,7 @@ async fn project_access_changed_at_one_server_holds_at_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_goes_at_one_server_is_refused_at_the_other() {
+async fn ended_membership_is_refused_at_the_other_server() {
     let two = Two::start().await;
     let owner = PlainConsole::sign_in_owner(&two.first).await;
     let (project, page) = new_project(&owner).await;

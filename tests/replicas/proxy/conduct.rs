@@ -1,4 +1,4 @@
-//! What a network does with which connection.
+//! How the network treats each connection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ pub(super) struct Conduct {
     pub(super) is_cut: bool,
     /// How long an answer is on its way.
     pub(super) delay: Duration,
-    /// Except to whoever listens for changes.
+    /// Except on connections that listen for changes.
     pub(super) spares_listeners: bool,
     pub(super) silent: SilentListeners,
 }
@@ -30,10 +30,9 @@ pub(super) enum SilentListeners {
     All,
 }
 
-/// How a client asks to be told of changes.
+/// The statement with which a client asks for notifications.
 const LISTEN: &[u8] = b"LISTEN ";
 
-/// What is known of a connection.
 pub(super) struct Connection {
     begun: Instant,
     listens: AtomicBool,

@@ -86,9 +86,9 @@ impl Modules {
         arrows
     }
 
-    /// The module that defines what the path names, and the name; nothing for modules and for what other
-    /// crates define. `surely` if the path can only lead into this crate, so that a name which no keyword
-    /// defines is of a macro.
+    /// The module that defines the item of the path, and its name; `None` for modules and for items of other
+    /// crates. `surely` if the path can only lead into this crate, so that a name which no keyword defines is
+    /// of a macro.
     fn definition(
         &self,
         module: &str,

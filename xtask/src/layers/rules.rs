@@ -1,4 +1,5 @@
-//! What only tests may import, and what the domain may be made of: rules that cargo-deny has no words for.
+//! Imports that only tests may have, and dependencies that the domain may have: rules that cargo-deny cannot
+//! express.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +36,7 @@ const DOMAIN_MAY_USE: [&str; 14] = [
     "zeroize",
 ];
 
-/// What the domain may use only behind its feature `testing`.
+/// Dependencies that the domain may have only behind its feature `testing`.
 const DOMAIN_MAY_USE_FOR_TESTING: [&str; 2] = ["mockall", "rand"];
 
 const TESTING: &str = "testing";
@@ -108,7 +109,7 @@ fn in_no_layer(package: &Package, layered: &[String]) -> Option<String> {
         .then(|| format!("{name} is in no layer: add a line to `deny.toml` that says who may depend on it"))
 }
 
-/// What the package's product imports although only its tests may.
+/// Imports of the package's product that only its tests may have.
 fn not_for_tests(package: &Package) -> Vec<String> {
     let imports = |name: &str| {
         let mut dependencies = package.dependencies.iter();
@@ -121,7 +122,7 @@ fn not_for_tests(package: &Package) -> Vec<String> {
         .collect()
 }
 
-/// What the domain's manifest asks for beyond what is allowed.
+/// Dependencies in the domain's manifest that are not allowed.
 fn foreign_matter(domain: &Package) -> Vec<String> {
     let mut found = Vec::new();
     for dependency in domain

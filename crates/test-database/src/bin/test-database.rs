@@ -1,5 +1,5 @@
 //! Starts one PostgreSQL server for a whole test run: prints its URL as one line, and ends it when standard
-//! input closes, which also happens when whoever started it is killed.
+//! input closes, which also happens when the parent process is killed.
 //!
 //! Ask it for `--help`.
 
@@ -26,7 +26,7 @@ Usage: test-database [--database auto|containers|cluster | --keep FOLDER]
   --keep FOLDER          a private cluster whose data stays in FOLDER and is found there again
 ";
 
-/// What the command line asks for.
+/// The options of the command line.
 #[derive(Debug, PartialEq, Eq)]
 enum Request {
     Help,
@@ -93,7 +93,7 @@ fn serve(server: &Server) -> ExitCode {
     {
         return ExitCode::FAILURE;
     }
-    // Closed or failed: the caller is gone.
+    // Closed or failed: the caller has ended.
     let _ = std::io::copy(&mut std::io::stdin().lock().by_ref(), &mut std::io::sink());
     ExitCode::SUCCESS
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use proc_macro2::{Delimiter, LexError, TokenStream, TokenTree};
 
-/// What one file defines, imports and names.
+/// The definitions, imports and paths of one file.
 #[derive(Default)]
 pub(super) struct Source {
     /// The modules that stand in files of their own, with what `#[path = "…"]` says of the file.
@@ -25,7 +25,7 @@ impl Source {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let mut reader = Reader::default();
         reader.read(&words, 0);
-        // What a file only passes on, it does not take.
+        // A re-export is no import.
         let Reader {
             mut source,
             passed_on,
@@ -173,7 +173,7 @@ impl Reader {
     }
 }
 
-/// What is in the brackets that begin here, and what follows them.
+/// The words in the brackets that begin here, and those after them.
 fn group<'a>(words: &'a [&'a str]) -> (&'a [&'a str], &'a [&'a str]) {
     let mut depth = 0;
     for (at, word) in words.iter().enumerate() {
@@ -217,7 +217,7 @@ fn is_for_tests(attribute: &[&str]) -> bool {
     }
 }
 
-/// The path as it reads outside of so many modules in braces; nothing if it stays inside them.
+/// The path as seen from outside of this many modules in braces; `None` if it stays inside them.
 fn from_file(path: Vec<String>, inside: usize) -> Option<Vec<String>> {
     let up = path.iter().take_while(|part| *part == "super").count();
     if up == 0 || inside == 0 {

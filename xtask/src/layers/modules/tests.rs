@@ -1,4 +1,4 @@
-//! Each kind of circle is found, and what is none is not.
+//! Each kind of cycle is found, and nothing else.
 
 use std::collections::HashMap;
 use std::io::{Error, ErrorKind};
