@@ -131,6 +131,15 @@ impl ApiKey {
         self.revocation.as_ref().map(|revocation| revocation.end)
     }
 
+    /// Whether the key was revoked because its token leaked, at this moment or later.
+    #[must_use]
+    pub fn leaked_since(&self, since: DateTime<Utc>) -> bool {
+        let revocation = self.revocation.as_ref();
+        revocation.is_some_and(|revocation| {
+            revocation.reason == RevocationReason::Leak && revocation.end.at() >= since
+        })
+    }
+
     /// The key that created this one, if a key did.
     #[must_use]
     pub const fn parent(&self) -> Option<ApiKeyId> {

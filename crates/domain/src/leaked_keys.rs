@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use chrono::TimeDelta;
 use futures_util::stream::{self, StreamExt};
 
 use crate::api_key::{KeyPrecondition, RevocationCause, RevocationNote, RevocationReason};
@@ -13,6 +14,9 @@ use crate::ports::{ApiKeys, Credentials, DescendantKeys, RevokeKeyError, Storage
 use crate::propagation::{ToAllServers, with_propagation};
 use crate::sources::Sources;
 use crate::token::{Token, TokenDigest};
+
+/// For how long lists report a leak.
+pub const NOTICE_PERIOD: TimeDelta = TimeDelta::days(7);
 
 /// A token that was found.
 #[derive(Debug, Clone)]

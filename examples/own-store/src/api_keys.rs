@@ -1,5 +1,6 @@
 //! Keys: each method is one transaction.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
@@ -9,7 +10,7 @@ use keyward_domain::audit::{Act, Action, Subject};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::keys::{FirstUse, IdempotencyKey, Repetition, RequestDigest};
-use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{
     AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, NewRotation,
     RevokeKeyError, RotateKeyError, StorageError,
@@ -87,6 +88,24 @@ impl ApiKeys for FileStore {
             let keys = transaction.open_table(KEYS).map_err(failed)?;
             let found = ids.into_iter().map(|id| find(&keys, consumer, id));
             found.filter_map(Result::transpose).collect()
+        })
+        .await
+    }
+
+    async fn leaked_since(
+        &self,
+        consumer: MembershipId,
+        since: DateTime<Utc>,
+        size: PageSize,
+    ) -> Result<Vec<ApiKey>, StorageError> {
+        self.read(move |transaction| {
+            let keys = transaction.open_table(KEYS).map_err(failed)?;
+            let mut leaked = newest_first(&keys, consumer, None)?
+                .filter(|key| key.as_ref().map_or(true, |key| key.leaked_since(since)))
+                .collect::<Result<Vec<_>, _>>()?;
+            leaked.sort_by_key(|key| (Reverse(key.end().map(End::at)), key.id));
+            leaked.truncate(size.items() + 1);
+            Ok(leaked)
         })
         .await
     }

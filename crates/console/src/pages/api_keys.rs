@@ -16,7 +16,7 @@ use poem::{Response, handler};
 use crate::forms::{Fields, Query};
 use crate::pages::filters;
 use crate::pages::key_status::{noun, title};
-use crate::pages::leaks;
+use crate::pages::leaks::{self, Leaks};
 use crate::pages::list::{Items, List};
 use crate::pages::notice::Notice;
 use crate::pages::organization_keys::views;
@@ -37,7 +37,7 @@ struct ApiKeysPage<'a> {
     views: Vec<SectionLink>,
     /// The planned end of the holder's membership.
     expires_at: Option<DateTime<Utc>>,
-    leaks: Vec<ApiKey>,
+    leaks: Leaks<ApiKey>,
     refused_uses: Option<AuditPage>,
     /// The holder has never had a key.
     is_first_visit: bool,

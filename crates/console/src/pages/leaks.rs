@@ -1,61 +1,105 @@
 //! Keys that were revoked in the last days because their tokens were reported as leaked.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use keyward_domain::administration::ports::HeldKey;
-use keyward_domain::api_key::{ApiKey, RevocationReason};
+use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Subject;
-use keyward_domain::id::ApiKeyId;
+use keyward_domain::id::{ApiKeyId, MembershipId};
+use keyward_domain::leaked_keys::NOTICE_PERIOD;
 use keyward_domain::page::PageSize;
 
 use crate::pages::list::List;
 use crate::reader::{Member, Owner};
 use crate::refusal::Refusal;
 
-/// The viewer's own, the latest first; only on the first page of an unsearched list.
-pub(super) async fn of_member(member: &Member, list: &List<ApiKeyId>) -> Result<Vec<ApiKey>, Refusal> {
-    let leaked = leaked(member, list).await?;
-    if leaked.is_empty() {
-        return Ok(Vec::new());
+/// How many of them a notice names.
+const NAMED: PageSize = PageSize::DEFAULT;
+
+/// What a notice says of leaked keys.
+pub(super) struct Leaks<K> {
+    /// Those revoked last come first.
+    pub(super) named: Vec<K>,
+    /// How many there are in all, as far as they were counted.
+    pub(super) count: usize,
+    /// There may be more than were counted.
+    pub(super) is_at_least: bool,
+}
+
+impl<K> Leaks<K> {
+    const NONE: Self = Self {
+        named: Vec::new(),
+        count: 0,
+        is_at_least: false,
+    };
+}
+
+/// The viewer's own; only on the first page of an unsearched list.
+pub(super) async fn of_member(member: &Member, list: &List<ApiKeyId>) -> Result<Leaks<ApiKey>, Refusal> {
+    if !begins(list) {
+        return Ok(Leaks::NONE);
     }
     let keys = &member.console.keys;
-    let mut own = keys.read_many(&member.holder(), &leaked).await?;
-    own.retain(is_leaked);
-    own.sort_by_key(|key| Reverse(key.end().map(|end| end.at())));
-    Ok(own)
+    let mut named = keys.leaked(&member.holder(), NAMED, member.now).await?;
+    let is_at_least = named.len() > NAMED.items();
+    named.truncate(NAMED.items());
+    Ok(Leaks {
+        count: named.len(),
+        named,
+        is_at_least,
+    })
 }
 
-/// Those of the whole organization, likewise; only the latest of many.
-pub(super) async fn of_organization(owner: &Owner, list: &List<ApiKeyId>) -> Result<Vec<HeldKey>, Refusal> {
-    let mut leaked = leaked(owner, list).await?;
-    leaked.truncate(PageSize::DEFAULT.items());
-    if leaked.is_empty() {
-        return Ok(Vec::new());
+/// Those of the whole organization, likewise. Of each member, the keys revoked last are named first, so that one with
+/// many leaked keys does not hide those of others.
+pub(super) async fn of_organization(owner: &Owner, list: &List<ApiKeyId>) -> Result<Leaks<HeldKey>, Refusal> {
+    if !begins(list) {
+        return Ok(Leaks::NONE);
     }
-    let keys = &owner.console.organization_keys;
-    let mut held = keys.find_many(&owner.authority, &leaked).await?;
-    held.retain(|key| is_leaked(key));
-    held.sort_by_key(|key| Reverse(key.end().map(|end| end.at())));
-    Ok(held)
-}
-
-async fn leaked(member: &Member, list: &List<ApiKeyId>) -> Result<Vec<ApiKeyId>, Refusal> {
-    if !list.search.is_empty() || list.after.is_some() {
-        return Ok(Vec::new());
-    }
-    let leaks = member
-        .console
-        .audit_trail
-        .leaks(member.member.organization.id)
-        .await?;
+    let organization = owner.member.organization.id;
+    let events = owner.console.audit_trail.leaks(organization).await?;
+    let is_at_least = events.len() >= PageSize::EXPORT.items();
     let key = |subject| match subject {
         Subject::ApiKey(id) => Some(id),
         _ => None,
     };
-    Ok(leaks.into_iter().filter_map(|leak| key(leak.subject)).collect())
+    let ids: Vec<ApiKeyId> = events
+        .into_iter()
+        .filter_map(|event| key(event.subject))
+        .collect();
+    if ids.is_empty() {
+        return Ok(Leaks::NONE);
+    }
+    let keys = &owner.console.organization_keys;
+    let mut leaked = keys.find_many(&owner.authority, &ids).await?;
+    leaked.retain(|key| key.leaked_since(owner.now - NOTICE_PERIOD));
+    leaked.sort_by_key(revoked_last);
+    let count = leaked.len();
+    let mut of_each: HashMap<MembershipId, usize> = HashMap::new();
+    let mut ranked: Vec<(usize, HeldKey)> = leaked
+        .into_iter()
+        .map(|key| {
+            let earlier = of_each.entry(key.consumer_id).or_default();
+            *earlier += 1;
+            (*earlier, key)
+        })
+        .collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.truncate(NAMED.items());
+    let mut named: Vec<HeldKey> = ranked.into_iter().map(|(_, key)| key).collect();
+    named.sort_by_key(revoked_last);
+    Ok(Leaks {
+        named,
+        count,
+        is_at_least,
+    })
 }
 
-fn is_leaked(key: &ApiKey) -> bool {
-    let revocation = key.revocation.as_ref();
-    revocation.is_some_and(|revocation| revocation.reason == RevocationReason::Leak)
+fn begins(list: &List<ApiKeyId>) -> bool {
+    list.search.is_empty() && list.after.is_none()
+}
+
+fn revoked_last(key: &HeldKey) -> impl Ord + use<> {
+    Reverse(key.end().map(|end| end.at()))
 }

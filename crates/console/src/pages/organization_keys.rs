@@ -20,7 +20,7 @@ use crate::forms::{Fields, Query};
 use crate::pages::field::Field;
 use crate::pages::filters;
 use crate::pages::held_key::names_beside;
-use crate::pages::leaks;
+use crate::pages::leaks::{self, Leaks};
 use crate::pages::list::{Items, List};
 use crate::pages::moment::to_the_second;
 use crate::pages::notice::Notice;
@@ -41,7 +41,7 @@ struct OrganizationKeysPage {
     settings: Settings,
     views: Vec<SectionLink>,
     notice: Option<Notice>,
-    leaks: Vec<HeldKey>,
+    leaks: Leaks<HeldKey>,
     /// The form was sent without a tick.
     nothing_selected: bool,
     /// The form that revokes keys by a cut-off time.

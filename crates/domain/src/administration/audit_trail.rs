@@ -3,13 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use chrono::TimeDelta;
-
 use crate::administration::Authority;
 use crate::administration::change_limit::ChangeLimit;
 use crate::administration::ports::{Named, Names};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::{ApiKeyId, OrganizationId, UserId};
+use crate::leaked_keys::NOTICE_PERIOD;
 use crate::membership::Member;
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
@@ -17,8 +16,6 @@ use crate::sign_in::ports::Throttle;
 use crate::sources::Sources;
 use crate::user::Username;
 
-/// The period of notices about refused uses and leaks.
-const NOTICE_PERIOD: TimeDelta = TimeDelta::days(7);
 const MAX_SEARCH_STEPS: usize = 4;
 
 /// The use cases that read audit events.

@@ -6,7 +6,8 @@ use crate::api_key::ApiKey;
 use crate::holder::{Holder, KeyReach};
 use crate::id::ApiKeyId;
 use crate::keys::PersonalKeys;
-use crate::page::{Page, PageRequest};
+use crate::leaked_keys::NOTICE_PERIOD;
+use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{KeyFilter, StorageError};
 
 /// Why a key could not be read.
@@ -40,6 +41,20 @@ impl PersonalKeys {
         let mut ids = ids.to_vec();
         ids.retain(|id| holder.reach().includes(*id));
         self.keys.find_many(holder.consumer().id, &ids).await
+    }
+
+    /// The holder's keys that were revoked in the days before this moment because their tokens leaked, those revoked
+    /// last first; of many only the first, one more than a page holds.
+    pub async fn leaked(
+        &self,
+        holder: &Holder,
+        size: PageSize,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<ApiKey>, StorageError> {
+        let since = now - NOTICE_PERIOD;
+        let mut leaked = self.keys.leaked_since(holder.consumer().id, since, size).await?;
+        leaked.retain(|key| holder.reach().includes(key.id));
+        Ok(leaked)
     }
 
     /// A page of the keys that the holder reaches, of the status that they have at this moment, newest first.

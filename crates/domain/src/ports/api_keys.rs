@@ -12,7 +12,7 @@ use crate::api_key::{
 };
 use crate::audit::Act;
 use crate::id::{ApiKeyId, MembershipId};
-use crate::page::{Page, PageRequest};
+use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::StorageError;
 use crate::rate::{Rate, Throttled};
 
@@ -91,6 +91,15 @@ pub trait ApiKeys: Send + Sync {
 
     /// The consumer's keys among those with these identifiers, valid or revoked, each once, in any order.
     async fn find_many(&self, consumer: MembershipId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError>;
+
+    /// The consumer's keys that were revoked because of a leak at this moment or later, those revoked last first;
+    /// of many only the first, one more than a page holds.
+    async fn leaked_since(
+        &self,
+        consumer: MembershipId,
+        since: DateTime<Utc>,
+        size: PageSize,
+    ) -> Result<Vec<ApiKey>, StorageError>;
 
     /// A page of the consumer's keys that pass the filter at the moment `now`, in descending order of
     /// identifier.

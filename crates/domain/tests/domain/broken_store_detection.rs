@@ -16,6 +16,7 @@ caught! {
         "users_key_in_another_organization_is_not_found",
         "key_batch_lookup_returns_each_own_key_once",
     ];
+    listing_old_leaks_is_detected: Fault::ListsOldLeaks => ["leaked_keys_are_listed_last_revoked_first"];
     revoking_another_consumers_key_is_detected: Fault::RevokesAnyConsumersKey => [
         "another_consumers_key_cannot_be_revoked",
     ];

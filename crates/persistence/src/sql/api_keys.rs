@@ -20,10 +20,10 @@ pub(crate) use add::forget_idempotency_keys;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
-use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationCause};
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationCause, RevocationReason};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, MembershipId};
-use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{
     AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, NewRotation,
     RevokeKeyError, RotateKeyError, StorageError,
@@ -36,7 +36,8 @@ use super::schema::api_keys;
 use super::validity::key_is_valid;
 use crate::abort::Abort;
 use crate::claim::Claim;
-use crate::columns::StoredId;
+use crate::columns::{StoredId, StoredMoment};
+use crate::limit::one_more;
 use row::KeyRow;
 
 #[async_trait]
@@ -64,6 +65,29 @@ impl ApiKeys for Store {
             let rows: Vec<KeyRow> = api_keys::table
                 .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
                 .filter(listed(ids.iter().map(|id| id.as_uuid())))
+                .select(KeyRow::as_select())
+                .load(connection)
+                .await?;
+            let keys: Result<_, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
+            Ok(keys?)
+        })
+    }
+
+    async fn leaked_since(
+        &self,
+        consumer: MembershipId,
+        since: DateTime<Utc>,
+        size: PageSize,
+    ) -> Result<Vec<ApiKey>, StorageError> {
+        read!(self, |connection| {
+            // In the order of `api_keys_ended_idx`, read backwards.
+            let rows: Vec<KeyRow> = api_keys::table
+                .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+                .filter(api_keys::end_came_at.is_not_null())
+                .filter(api_keys::revoked_at.ge(StoredMoment::from(since)))
+                .filter(api_keys::revoked_reason.eq(RevocationReason::Leak.as_str()))
+                .order((api_keys::revoked_at.desc(), api_keys::id.asc()))
+                .limit(one_more(size))
                 .select(KeyRow::as_select())
                 .load(connection)
                 .await?;

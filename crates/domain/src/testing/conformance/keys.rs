@@ -123,6 +123,7 @@ super::cases::cases! { $
         users_key_in_another_organization_is_not_found
         revoked_key_is_still_found
         key_batch_lookup_returns_each_own_key_once
+        leaked_keys_are_listed_last_revoked_first
     }
     list_key_cases {
         keys_are_listed_newest_first

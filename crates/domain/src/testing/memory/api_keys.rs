@@ -9,7 +9,7 @@ use crate::audit::{Act, Action, Subject};
 use crate::holder::KeyReach;
 use crate::id::{ApiKeyId, MembershipId};
 use crate::idempotency_key::{FirstUse, IdempotencyKey, Repetition};
-use crate::page::{Page, PageRequest};
+use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{
     AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, NewRotation,
     RevokeKeyError, RotateKeyError, StorageError,
@@ -84,6 +84,20 @@ impl ApiKeys for MemoryStore {
         let state = self.state()?;
         let keys = state.keys_of(consumer).map(|stored| &stored.key);
         Ok(keys.filter(|key| ids.contains(&key.id)).cloned().collect())
+    }
+
+    async fn leaked_since(
+        &self,
+        consumer: MembershipId,
+        since: DateTime<Utc>,
+        size: PageSize,
+    ) -> Result<Vec<ApiKey>, StorageError> {
+        let state = self.state()?;
+        let keys = state.keys_of(consumer).map(|stored| stored.key.clone());
+        let mut leaked: Vec<ApiKey> = keys.filter(|key| key.leaked_since(since)).collect();
+        leaked.sort_by_key(|key| (Reverse(key.end().map(End::at)), key.id));
+        leaked.truncate(size.items() + 1);
+        Ok(leaked)
     }
 
     async fn list(

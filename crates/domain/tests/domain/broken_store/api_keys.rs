@@ -97,6 +97,20 @@ impl ApiKeys for BrokenStore {
         Ok(found.into_iter().map(|key| self.as_read(key)).collect())
     }
 
+    async fn leaked_since(
+        &self,
+        consumer: MembershipId,
+        since: DateTime<Utc>,
+        size: PageSize,
+    ) -> Result<Vec<ApiKey>, StorageError> {
+        let since = match self.fault {
+            Fault::ListsOldLeaks => since - TimeDelta::days(1),
+            _ => since,
+        };
+        let leaked = self.sound.leaked_since(consumer, since, size).await?;
+        Ok(leaked.into_iter().map(|key| self.as_read(key)).collect())
+    }
+
     async fn list(
         &self,
         consumer: MembershipId,

@@ -7,6 +7,7 @@ use super::Column;
 pub(crate) enum Fault {
     None,
     FindsAnyConsumersKey,
+    ListsOldLeaks,
     RevokesAnyConsumersKey,
     ForgetsEventsOf(Action),
     TellsOfEditsThatChangeNothing,

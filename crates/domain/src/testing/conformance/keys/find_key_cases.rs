@@ -1,9 +1,16 @@
-//! Cases of [`ApiKeys::find`](crate::ports::ApiKeys::find) and
-//! [`ApiKeys::find_many`](crate::ports::ApiKeys::find_many).
+//! Cases of [`ApiKeys::find`](crate::ports::ApiKeys::find),
+//! [`ApiKeys::find_many`](crate::ports::ApiKeys::find_many) and
+//! [`ApiKeys::leaked_since`](crate::ports::ApiKeys::leaked_since).
+
+use chrono::TimeDelta;
 
 use super::super::KeyStores;
 use super::super::scene::Scene;
+use crate::api_key::{ApiKey, KeyPrecondition, RevocationReason};
+use crate::audit::Actor;
 use crate::id::ApiKeyId;
+use crate::membership::Member;
+use crate::page::PageSize;
 use crate::ports::DescendantKeys;
 
 pub(super) async fn unknown_key_is_not_found(stores: KeyStores) {
@@ -65,4 +72,51 @@ pub(super) async fn key_batch_lookup_returns_each_own_key_once(stores: KeyStores
     assert_eq!(find_many(&[]).await, []);
     let thousands: Vec<ApiKeyId> = (0..40_000).map(|_| scene.id()).chain(asked).collect();
     assert_eq!(find_many(&thousands).await, own);
+}
+
+pub(super) async fn leaked_keys_are_listed_last_revoked_first(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let leak = async |holder: &Member| {
+        let key = scene.add_key(holder, "key").await;
+        leak_key(&scene, holder, &key).await;
+        key.id
+    };
+    let late = scene.add_key(&ada, "created first, revoked last").await;
+    leak(&ada).await;
+    let since = scene.later(TimeDelta::milliseconds(1));
+    let first = leak(&ada).await;
+    scene.later(TimeDelta::milliseconds(1));
+    let second = leak(&ada).await;
+    leak(&bob).await;
+    let returned = scene.add_key(&ada, "revoked by its holder").await;
+    scene.revoke(&ada, &returned, DescendantKeys::Keep).await;
+    scene.add_key(&ada, "valid").await;
+    scene.later(TimeDelta::milliseconds(1));
+    leak_key(&scene, &ada, &late).await;
+
+    let api_keys = &scene.stores.api_keys;
+    for (size, expected) in [
+        (PageSize::DEFAULT, &[late.id, second, first][..]),
+        (PageSize::ONE, &[late.id, second]),
+    ] {
+        let found = api_keys.leaked_since(ada.membership.id, since, size).await;
+        let found = found.expect("the store answers");
+        let ids: Vec<ApiKeyId> = found.iter().map(|key| key.id).collect();
+        assert_eq!(ids, expected);
+        assert_eq!(found[0], scene.stored(&late).await);
+    }
+}
+
+/// Revokes a key as a report of its token does.
+async fn leak_key(scene: &Scene<KeyStores>, holder: &Member, key: &ApiKey) {
+    let revoked = scene.stores.api_keys.revoke(
+        key.consumer_id,
+        key.id,
+        RevocationReason::Leak.into(),
+        DescendantKeys::Keep,
+        KeyPrecondition::AnyVersion,
+        scene.act_as(Actor::Anonymous, Some(holder.organization.id)),
+    );
+    assert_eq!(revoked.await.expect("revoked"), [key.id]);
 }
