@@ -32,6 +32,7 @@ use crate::{
     admission::admit,
     client_address::PeerAddress,
     config::FrontDoorConfig,
+    forwarded::canonical,
     proxy_warnings::ProxyWarnings,
     refusal::{RefusalReason, Refused},
     request_body::{BodyProgress, RequestBody},
@@ -227,11 +228,10 @@ impl<E: Endpoint> Exchanges<E> {
             scheme,
         ));
         let progress = has_body.then(|| Arc::new(BodyProgress::new()));
-        // A listener for both families sees IPv4 peers as IPv4-mapped addresses; the client's address is
-        // canonical.
-        let peer = origin.peer.ip().to_canonical();
-        if client.ip() != peer {
-            request.set_data(PeerAddress(peer));
+        // With its port: a client on the proxy's machine has the proxy's address.
+        let peer = canonical(origin.peer.ip(), origin.peer.port());
+        if client != peer {
+            request.set_data(PeerAddress(peer.ip()));
         }
         if let Some(progress) = &progress {
             let read_deadline = origin.activity.read_deadline(head.body_deadline);

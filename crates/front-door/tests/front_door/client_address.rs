@@ -56,10 +56,12 @@ async fn invalid_hop_from_a_proxy_leaves_the_last_trusted_address() {
 }
 
 #[tokio::test]
-async fn peer_is_known_where_it_is_not_the_client() {
+async fn peer_is_known_where_a_trusted_proxy_names_the_client() {
     let proxies = || local_and_private(ForwardedHeader::XForwardedFor);
     let headers = "X-Forwarded-For: 192.0.2.1\r\n";
     assert_eq!(answer_with(proxies(), "/peer", headers).await, "127.0.0.1");
+    let on_its_machine = "X-Forwarded-For: 127.0.0.1\r\n";
+    assert_eq!(answer_with(proxies(), "/peer", on_its_machine).await, "127.0.0.1");
     assert_eq!(answer_with(proxies(), "/peer", "").await, "the client");
     let untrusted = answer_with(TrustedProxies::default(), "/peer", headers).await;
     assert_eq!(untrusted, "the client");
