@@ -106,7 +106,10 @@ impl RequestMetrics {
             return false;
         };
         counter.increment(1);
-        operation.duration.record(answer.seconds);
+        // A refusal beyond a limit may be delayed on purpose.
+        if answer.limit.is_none() {
+            operation.duration.record(answer.seconds);
+        }
         true
     }
 
@@ -194,7 +197,7 @@ mod tests {
         for line in [
             "keyward_http_requests_total{operation=\"getUser\",status=\"200\"} 4",
             "keyward_http_requests_total{operation=\"getUser\",status=\"429\"} 4",
-            "keyward_http_request_duration_seconds_count{operation=\"getUser\"} 8",
+            "keyward_http_request_duration_seconds_count{operation=\"getUser\"} 4",
             "keyward_http_problems_total{code=\"rate_limited\"} 4",
             "keyward_rate_limit_refusals_total{limit=\"key\"} 4",
             "keyward_http_requests_abandoned_total 0",
