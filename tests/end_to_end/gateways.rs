@@ -1,6 +1,7 @@
 //! Services behind real gateways that ask Keyward, configured by the very files of `docs/gateways`.
 
 mod answer;
+mod failures;
 pub(crate) mod gateway;
 mod programs;
 mod protocol_switch;
@@ -9,7 +10,6 @@ mod service;
 
 use answer::values;
 use gateway::{Gateway, OTHER_HOST, Program};
-use programs::free_address;
 use service::Service;
 
 use keyward_tests::api::{Api, text};
@@ -101,7 +101,7 @@ async fn nginx_returns_the_identity_beside_another_default_server() {
 }
 
 async fn keeps_guarantees(program: Program) {
-    let keyward = Keyward::start_set_up_with(&["--verification-cache", "off"]).await;
+    let keyward = Keyward::start_set_up().await;
     let owner = PlainConsole::sign_in_owner(&keyward).await;
     let api = owner.api_with_first_key().await;
     let service = Service::echo().await;
@@ -109,6 +109,7 @@ async fn keeps_guarantees(program: Program) {
     let mut gateway = Gateway::start(program, keyward.authority(), service.address).await;
 
     passes_no_trailers_on(program, &gateway, &api).await;
+    passes_no_other_host_on(&gateway, &api).await;
     for protocol in program.protocols() {
         gateway.speak(*protocol);
         tells_the_identity(&gateway, &api).await;
@@ -121,87 +122,10 @@ async fn keeps_guarantees(program: Program) {
     let token = api.token().expect("a token");
     keeps_the_clients_headers_from_keyward(program, token, &service).await;
 
-    let before = service.requests();
-    let database = keyward.storage().as_postgres();
-    database.refuse_connections().await.expect("an outage");
-    database.terminate_connections().await.expect("an outage");
-    let answer = gateway.ask_with_key("/orders", token, &[]).await;
-    assert_eq!(answer.status, 503, "{program:?}: {answer:?}");
-    assert_eq!(answer.values("retry-after"), ["5"], "{program:?}");
+    failures::outage_becomes_503(program, &keyward, &api, &gateway, &service).await;
     gateway.end().await;
-
-    for (status, keyward) in [
-        (
-            429,
-            Service::saying("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n")
-                .await,
-        ),
-        (
-            503,
-            Service::saying(
-                "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n",
-            )
-            .await,
-        ),
-        (
-            403,
-            Service::saying("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n").await,
-        ),
-    ] {
-        let gateway = Gateway::start(program, &keyward.address.to_string(), service.address).await;
-        let answer = gateway.ask_with_key("/orders", token, &[]).await;
-        assert_eq!(answer.status, status, "{program:?}: {answer:?}");
-        let expected: &[&str] = if status == 403 { &[] } else { &["7"] };
-        assert_eq!(answer.values("retry-after"), expected, "{program:?}");
-        gateway.end().await;
-    }
-    // What only a mistake in the configuration, or a defect, brings about. Caddy passes on what Keyward says.
-    for (answer, from_caddy) in [
-        ("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", 400),
-        (
-            "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n",
-            500,
-        ),
-        ("no HTTP\r\n\r\n", 502),
-        // Another server, or Keyward behind a page for maintenance.
-        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 503),
-        (
-            "HTTP/1.1 200 OK\r\nX-Consumer-ID: 1\r\nContent-Length: 0\r\n\r\n",
-            503,
-        ),
-        (
-            "HTTP/1.1 200 OK\r\nX-Consumer-ID: \r\nX-Consumer-Username: \r\nX-Credential-Identifier: \r\n\
-             X-Organization-ID: \r\nX-Organization-Slug: \r\nContent-Length: 0\r\n\r\n",
-            503,
-        ),
-    ] {
-        let keyward = Service::saying(answer).await;
-        let gateway = Gateway::start(program, &keyward.address.to_string(), service.address).await;
-        let answer = gateway.ask_with_key("/orders", token, &[]).await;
-        assert_eq!(
-            answer.status,
-            program.failure(from_caddy),
-            "{program:?}: {answer:?}"
-        );
-        gateway.end().await;
-    }
-    let keyward = Service::silent().await;
-    let gateway = Gateway::start(program, &keyward.address.to_string(), service.address).await;
-    let answer = gateway
-        .ask_with_key("/orders", token, &["--max-time", "10"])
-        .await;
-    assert_eq!(answer.status, program.failure(504), "{program:?}: {answer:?}");
-    gateway.end().await;
-    // Nothing listens there.
-    let gateway = Gateway::start(program, &free_address().to_string(), service.address).await;
-    let answer = gateway.ask_with_key("/orders", token, &[]).await;
-    assert_eq!(answer.status, program.failure(502), "{program:?}: {answer:?}");
-    assert_eq!(
-        service.requests(),
-        before,
-        "{program:?} passed on what was not verified"
-    );
-    gateway.end().await;
+    failures::limit_of_a_key_becomes_429(program, &service).await;
+    failures::failure_lets_nothing_pass(program, token, &service).await;
 }
 
 /// Also if a client claims to be another user, in every spelling, or names the headers in `Connection`.
@@ -246,6 +170,19 @@ async fn tells_the_identity(gateway: &Gateway, api: &Api) {
         assert!(!answer.body.contains("forged"), "{answer:?}");
         assert!(!answer.body.contains(token), "{answer:?}");
     }
+}
+
+/// Not even one that a client names in the target of its request.
+async fn passes_no_other_host_on(gateway: &Gateway, api: &Api) {
+    let token = api.token().expect("a token");
+    let answer = gateway
+        .send(&format!(
+            "GET https://{OTHER_HOST}/orders HTTP/1.1\r\nHost: api.example.com\r\nAuthorization: Bearer {token}\r\n\
+             Connection: close\r\n\r\n"
+        ))
+        .await;
+    assert!(matches!(answer.status, 200 | 400 | 421), "{answer:?}");
+    assert!(values(&answer.body, "X-Forwarded-Host").is_empty(), "{answer:?}");
 }
 
 /// Some services use trailers of a chunked body as headers.
