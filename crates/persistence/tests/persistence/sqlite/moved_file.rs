@@ -104,7 +104,8 @@ async fn store_with_replaced_log_answers_nothing_and_closes_without_damage() {
         fixture.add(fixture.new_key(name)).await.expect("added");
     }
     fixture.directory.execute("PRAGMA wal_checkpoint");
-    fs::rename(&log, fixture.directory.path().join("away")).expect("moved away");
+    let own = fixture.directory.path().join("own");
+    fs::rename(&log, &own).expect("moved away");
     let another = SqliteStore::open(fixture.directory.long_timeouts()).expect("a store");
     let added = add(&another, fixture.act(), fixture.new_key("later")).await;
     added.expect("added");
@@ -113,6 +114,15 @@ async fn store_with_replaced_log_answers_nothing_and_closes_without_damage() {
     let found = Credentials::find(&fixture.store, &fixture.key.digest).await;
     assert!(matches!(found, Err(StorageError::Unavailable(_))), "{found:?}");
     assert_that_changes_fail(&fixture, "replaced by another log").await;
+
+    // The other log has a change that the store's own lacks.
+    let other = fixture.directory.path().join("other");
+    fs::rename(&log, &other).expect("moved away");
+    fs::rename(&own, &log).expect("moved back");
+    let found = Credentials::find(&fixture.store, &fixture.key.digest).await;
+    assert!(matches!(found, Err(StorageError::Unavailable(_))), "{found:?}");
+    assert_that_changes_fail(&fixture, "replaced by another log").await;
+    fs::rename(&other, &log).expect("moved back");
     let Fixture { store, directory, .. } = fixture;
     drop(store);
     assert_eq!(
