@@ -218,12 +218,12 @@ impl ApiKey {
             None => false,
         };
         let after = self.end().map(End::at);
-        let words = self.apply_words(edit).then_some(ChangeOfKey::NameOrDescription);
+        let words = self.apply_words(edit).then_some(ChangeOfKey::Words);
         let expiry = is_replanned.then_some(ChangeOfKey::Expiry { before, after });
         Ok(words.into_iter().chain(expiry).collect())
     }
 
-    /// Whether the name or the description is another one then.
+    /// Whether a text of the key is another one then.
     fn apply_words(&mut self, edit: &KeyEdit) -> bool {
         let version = self.version();
         if let Some(name) = &edit.name {
@@ -239,8 +239,8 @@ impl ApiKey {
 /// What an edit changed of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeOfKey {
-    /// Its name or its description.
-    NameOrDescription,
+    /// What people write about it, such as its name.
+    Words,
     /// Its planned end.
     Expiry {
         /// The planned end before, if there was one.
@@ -256,7 +256,7 @@ impl Act {
     pub fn edit_of_key(&self, id: ApiKeyId, change: ChangeOfKey) -> AuditEvent {
         let key = Subject::ApiKey(id);
         match change {
-            ChangeOfKey::NameOrDescription => self.event(Action::EditApiKey, key),
+            ChangeOfKey::Words => self.event(Action::EditApiKey, key),
             ChangeOfKey::Expiry { before, after } => {
                 self.event_of_moment(Action::ChangeExpiry, key, before, after)
             }
@@ -368,6 +368,17 @@ impl KeyEdit {
     /// It has passed.
     pub fn check(&self, now: DateTime<Utc>) -> Result<(), InvalidExpiry> {
         self.expiry.map_or(Ok(()), |change| change.check(now))
+    }
+}
+
+impl From<KeyDraft> for KeyEdit {
+    /// Gives a key all texts of the draft, also the empty ones, and leaves its planned end.
+    fn from(draft: KeyDraft) -> Self {
+        Self {
+            name: Some(draft.name),
+            description: Some(draft.description),
+            expiry: None,
+        }
     }
 }
 
@@ -489,4 +500,86 @@ pub enum DescendantKeys {
     Keep,
     /// They are revoked with it.
     Revoke,
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta};
+
+    use super::{ApiKey, Expiry, KeyDescription, KeyDraft, KeyName};
+    use crate::audit::Actor;
+    use crate::clock::Clock;
+    use crate::membership::Role;
+    use crate::testing::TestInstallation;
+    use crate::testing::key_edits::{everything, one_by_one};
+
+    fn draft() -> KeyDraft {
+        let now = DateTime::UNIX_EPOCH;
+        KeyDraft {
+            name: KeyName::parse("ci").expect("a name"),
+            description: KeyDescription::parse("nightly").expect("a description"),
+            can_manage_keys: Some(false),
+            expiry: Expiry::new(now + TimeDelta::days(1), now).ok(),
+        }
+    }
+
+    fn key() -> ApiKey {
+        let installation = TestInstallation::new();
+        let organization = installation.organization("Acme");
+        let ada = installation.member(&organization, "ada", Role::Owner);
+        let (new, _) = installation.builder.new_key(&ada.as_holder(), "plain");
+        new.key
+    }
+
+    /// Servers of other versions compare with what this one stored: a new member may count only where it is
+    /// given.
+    #[test]
+    fn stored_digests_of_drafts_are_the_same_in_every_version() {
+        let KeyDraft {
+            name,
+            description,
+            can_manage_keys,
+            expiry,
+        } = draft();
+        let named = KeyDraft::named(name);
+        let (mut described, mut restricted, mut expiring) = (named.clone(), named.clone(), named.clone());
+        described.description = description;
+        restricted.can_manage_keys = can_manage_keys;
+        expiring.expiry = expiry;
+        for (draft, digest) in [
+            (named, "b133acf28b4680e34550a91396b89020"),
+            (described, "ef7bc099c10bf71709d3d90fe169d197"),
+            (restricted, "532a6fcc8859a15a8c838db07e47e814"),
+            (expiring, "b194f0e4bcd9c702b8e46ef472a1ebe4"),
+            (draft(), "64abe8e76c05c2d13d3b5f0148ecb04e"),
+        ] {
+            let stored = hex::encode(draft.request_digest().to_bytes());
+            assert_eq!(stored, digest, "{draft:?}");
+        }
+    }
+
+    #[test]
+    fn key_version_is_half_the_digest_of_words_and_end() {
+        let key = ApiKey {
+            name: KeyName::parse("Deploy").expect("a name"),
+            description: KeyDescription::parse("nightly").expect("a description"),
+            ..key()
+        };
+        // printf '\0\0\0\0\0\0\0\6Deploy\0\0\0\0\0\0\0\7nightly\0\0\0\0\0\0\0\0' | sha256sum
+        assert_eq!(key.version().to_string(), "413e33054f135a89d01bb64d6fffc48d");
+    }
+
+    #[test]
+    fn each_edit_changes_the_version_and_each_text_the_search() {
+        let now = TestInstallation::new().builder.clock.now();
+        let mut key = key();
+        for edit in one_by_one(everything(now)) {
+            let before = key.clone();
+            let changed = key.apply(&edit, None, None, Actor::Administrator);
+            assert_eq!(changed.map(|changed| changed.len()), Ok(1), "{edit:?}");
+            assert_ne!(key.version(), before.version(), "{edit:?}");
+            let is_text = edit.expiry.is_none();
+            assert_eq!(key.search_text() != before.search_text(), is_text, "{edit:?}");
+        }
+    }
 }

@@ -10,6 +10,7 @@ mod clock;
 pub mod conformance;
 mod hasher;
 mod installation;
+pub mod key_edits;
 mod memory;
 mod random;
 

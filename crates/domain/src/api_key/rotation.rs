@@ -138,9 +138,8 @@ impl ApiKey {
         is_live.then_some(id)
     }
 
-    /// Rotates the key at the moment of the act: its successor has the same name, description, origin and
-    /// rights, and its planned end unless another one is asked for, or the longest life that owners allow
-    /// ends before. An end that an earlier rotation planned is not passed on. Returns the successor.
+    /// Rotates the key at the moment of the act: its successor has the same texts, origin and rights, and its
+    /// planned end unless another one is asked for, or the longest life that owners allow ends before. An end that an earlier rotation planned is not passed on. Returns the successor.
     ///
     /// A key has one [live successor](Self::live_successor). Once that has ended, it may be rotated again.
     ///

@@ -43,7 +43,7 @@ use keyward_domain::testing::conformance::{KeyStores, Stores};
 use keyward_domain::testing::{Builder, MemoryStore};
 use keyward_domain::token::TokenDigest;
 
-pub(crate) use self::columns::Column;
+pub(crate) use self::columns::{Column, blank_texts};
 pub(crate) use self::fault::{Fault, List, Secret};
 pub(crate) use self::suite::{assert_caught, assert_fails, caught, failed};
 use crate::memory_store::ON_TOKIO;

@@ -1,13 +1,18 @@
 //! A store that reads one column otherwise than it was written breaks the cases that are there for it, and
 //! few others.
 
-use crate::broken_store::{Column, Fault, assert_caught};
+use crate::broken_store::{Column, Fault, assert_caught, blank_texts};
+
+/// Of all that people write about a key, the name comes first.
+const NAME: Column = Column::KeyText(0);
 
 #[tokio::test]
 async fn misread_key_column_is_detected() {
     let key = "key_reads_back_as_added";
+    for place in 1..blank_texts().len() {
+        assert_caught(Fault::Misreads(Column::KeyText(place)), &[key]).await;
+    }
     for (column, by) in [
-        (Column::KeyDescription, key),
         (Column::KeyOrigin, key),
         (
             Column::KeyAdoptiveParent,
@@ -25,7 +30,8 @@ async fn misread_key_column_is_detected() {
 #[tokio::test]
 async fn key_column_that_only_owners_misread_is_detected() {
     let held = "held_key_is_complete_except_for_its_exact_last_address";
-    for column in [Column::KeyName, Column::KeyDescription, Column::KeyOrigin] {
+    let texts = (0..blank_texts().len()).map(Column::KeyText);
+    for column in texts.chain([Column::KeyOrigin]) {
         assert_caught(Fault::MisreadsForOwners(column), &[held]).await;
     }
 }
@@ -119,7 +125,7 @@ async fn misread_key_name_or_hint_is_detected() {
         "concurrent_edits_of_one_version_apply_once",
         "revocation_of_another_version_revokes_nothing",
     ];
-    assert_caught(Fault::Misreads(Column::KeyName), &[&found[..], &named].concat()).await;
+    assert_caught(Fault::Misreads(NAME), &[&found[..], &named].concat()).await;
 }
 
 #[tokio::test]

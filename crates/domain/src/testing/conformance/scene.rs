@@ -5,10 +5,7 @@ use futures_util::future::BoxFuture;
 
 use super::KeyStores;
 use super::pages::{all_pages, size_of};
-use crate::api_key::{
-    ApiKey, Expiry, ExpiryChange, KeyDescription, KeyEdit, KeyName, KeyPrecondition, Origin, Revocation,
-    RevocationReason,
-};
+use crate::api_key::{ApiKey, Expiry, ExpiryChange, KeyPrecondition, Origin, Revocation, RevocationReason};
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::holder::{Holder, KeyReach};
@@ -22,6 +19,8 @@ use crate::rate::Rate;
 use crate::testing::Builder;
 use crate::user::User;
 use crate::validity::End;
+
+pub(super) use crate::testing::key_edits::everything;
 
 /// More keys than any case adds.
 pub(super) const AMPLE: KeyLimit = KeyLimit(1_000);
@@ -54,16 +53,6 @@ pub(super) fn similar_to(digest: &[u8; 32]) -> [[u8; 32]; 32] {
 /// A time as events contain it.
 pub(super) fn as_value(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
-}
-
-/// An edit of all editable fields, to values that no new key has. The end is planned for a month from now.
-pub(super) fn everything(now: DateTime<Utc>) -> KeyEdit {
-    let description = "first line\nsecond line\n\n「四行目」";
-    KeyEdit {
-        name: Some(KeyName::parse("déploiement 🚀 ключ מפתח '\"%_\\").expect("a name")),
-        description: Some(KeyDescription::parse(description).expect("a description")),
-        expiry: Some(expiry_in(TimeDelta::days(30), now)),
-    }
 }
 
 /// Plans the end of a key this long after `now`.

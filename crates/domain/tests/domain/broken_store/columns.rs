@@ -3,10 +3,12 @@
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use keyward_domain::access::Credential;
 use keyward_domain::administration::ports::HeldKey;
-use keyward_domain::api_key::{ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationReason};
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyName, Origin, Revocation, RevocationReason};
 use keyward_domain::audit::{Actor, AuditEvent, Outcome};
 use keyward_domain::id::{ApiKeyId, UserId};
+use keyward_domain::keys::KeyDraft;
 use keyward_domain::organization::OrganizationName;
+use keyward_domain::testing::key_edits::one_by_one;
 use keyward_domain::token::TokenHint;
 use keyward_domain::validity::End;
 
@@ -15,8 +17,8 @@ use super::{BrokenStore, Fault, lock};
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
-    KeyName,
-    KeyDescription,
+    /// One of [`blank_texts`], by its place.
+    KeyText(usize),
     KeyHint,
     KeyOrigin,
     KeyAdoptiveParent,
@@ -101,8 +103,7 @@ impl BrokenStore {
         let mut key = self.as_told(key);
         key.can_manage_keys |= self.fault == Fault::LetsSuccessorsManageKeys && key.rotated_from.is_some();
         match self.misread() {
-            Some(Column::KeyName) => key.name = any_name(),
-            Some(Column::KeyDescription) => key.description = no_description(),
+            Some(Column::KeyText(place)) => blank_text(&mut key, place),
             Some(Column::KeyHint) => key.hint = any_hint(),
             Some(Column::KeyOrigin) => key.origin = in_person(key.origin),
             Some(Column::KeyAdoptiveParent) => key.adoptive_parent_id = None,
@@ -133,8 +134,7 @@ impl BrokenStore {
             _ => None,
         };
         match misread {
-            Some(Column::KeyName) => key.name = any_name(),
-            Some(Column::KeyDescription) => key.description = no_description(),
+            Some(Column::KeyText(place)) => blank_text(&mut key, place),
             Some(Column::KeyHint) => key.hint = any_hint(),
             Some(Column::KeyOrigin) => key.origin = in_person(key.origin),
             Some(Column::KeyCreatedAt) => key.created_at = whole_seconds(key.created_at),
@@ -210,16 +210,20 @@ impl BrokenStore {
     }
 }
 
-fn any_name() -> KeyName {
-    KeyName::parse("any").expect("a name")
+/// The edits by which a key loses each text that people may write about it; that of the name gives it another
+/// one.
+pub(crate) fn blank_texts() -> Vec<KeyEdit> {
+    let name = KeyName::parse("any").expect("a name");
+    one_by_one(KeyDraft::named(name).into())
+}
+
+fn blank_text(key: &mut ApiKey, place: usize) {
+    let (blank, by) = (&blank_texts()[place], Actor::Administrator);
+    key.apply(blank, None, None, by).expect("a text can be edited");
 }
 
 fn any_hint() -> TokenHint {
     TokenHint::parse("kwp_…0000").expect("a hint")
-}
-
-fn no_description() -> KeyDescription {
-    KeyDescription::parse("").expect("a description")
 }
 
 /// Whatever made the key was a person.

@@ -114,7 +114,7 @@ async fn write_back(mut connection: Pipelined<'_>, key: &ApiKey) -> QueryResult<
 
 /// Writes the planned end, if it changed.
 async fn write_end(mut connection: Pipelined<'_>, key: &ApiKey, changed: &[ChangeOfKey]) -> QueryResult<()> {
-    if changed == [ChangeOfKey::NameOrDescription] {
+    if changed == [ChangeOfKey::Words] {
         return Ok(());
     }
     let update = diesel::update(
