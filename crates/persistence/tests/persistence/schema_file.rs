@@ -5,6 +5,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The tables of both databases.
 const TABLES: &str = include_str!("../../src/sql/tables.rs");
 
+/// The columns of a key with texts that people write, except the note of its revocation.
+pub(crate) fn texts_of_keys() -> Vec<&'static str> {
+    let (_, columns) = TABLES.split_once(" api_keys (id) {").expect("the table");
+    let (columns, _) = columns.split_once('}').expect("its end");
+    let texts = columns.lines().filter_map(|line| {
+        let (name, sql_type) = line.trim().split_once(" -> ")?;
+        sql_type.contains("Text").then_some(name)
+    });
+    let is_written = |name: &&str| {
+        !name.starts_with("revoked_") && !["hint", "search_text", "last_used_from"].contains(name)
+    };
+    texts.filter(is_written).collect()
+}
+
 pub(crate) struct SchemaFile {
     /// The text of its own `schema.rs`.
     pub(crate) tables: &'static str,

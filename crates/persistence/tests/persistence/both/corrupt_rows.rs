@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use crate::both::scene::Scene;
 use crate::database::{Database, now};
+use crate::schema_file::texts_of_keys;
 
 on_both!(
     corrupt_key_is_named,
@@ -95,10 +96,17 @@ async fn corrupt_key_is_named(database: Database) {
     let store = &*scene.database.store;
     let whole = ApiKeys::find(store, consumer, key).await.expect("a whole row");
     let revoked = "revoked_at = created_at, end_came_at = created_at, revoked_by_kind = ";
-    let spoils = [
+    let texts = texts_of_keys().into_iter();
+    let texts: Vec<_> = texts
+        .map(|column| (format!("{column} = '\x07'"), column))
+        .collect();
+    let mut spoils: Vec<_> = texts
+        .iter()
+        .map(|(spoil, column)| (spoil.as_str(), *column))
+        .collect();
+    let ends = [
         ("hint = 'kwp_'", "hint"),
         ("name = ''", "name"),
-        ("description = '\x07'", "description"),
         ("created_by_user_id = NULL", "created_by_user_id"),
         ("created_by_key_id = id", "created_by_key_id"),
         ("revoked_at = created_at", "revoked_by_kind"),
@@ -129,6 +137,7 @@ async fn corrupt_key_is_named(database: Database) {
         ),
         ("last_used_from = '192.0.2.1'", "last_used_at"),
     ];
+    spoils.extend(ends);
     assert_named(&scene, ("api_keys", key.as_uuid()), &spoils, async || {
         let filter = KeyFilter::new(StatusFilter::All, None);
         let held = OrganizationKeyFilter::new(StatusFilter::All, None);

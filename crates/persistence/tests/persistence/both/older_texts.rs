@@ -12,6 +12,7 @@ use keyward_domain::sign_in::ports::{AccountStore, OpenInvitations};
 
 use crate::both::scene::Scene;
 use crate::database::{Database, now};
+use crate::schema_file::texts_of_keys;
 
 on_both!(
     texts_rejected_by_current_rules_are_read_as_stored,
@@ -30,15 +31,17 @@ fn first_page<Id>() -> PageRequest<Id> {
 
 async fn texts_rejected_by_current_rules_are_read_as_stored(database: Database) {
     let scene = Scene::new(database).await;
-    let statements = [
-        ("api_keys", "name"),
-        ("api_keys", "description"),
+    let texts = texts_of_keys();
+    let of_keys = texts.iter().map(|column| ("api_keys", *column));
+    let others = [
         ("projects", "name"),
         ("organizations", "name"),
         ("users", "display_name"),
         ("invitations", "invitee"),
-    ]
-    .map(|(table, column)| format!("UPDATE {table} SET {column} = '{OLDER}'"));
+    ];
+    let statements = of_keys.chain(others);
+    let statements = statements.map(|(table, column)| format!("UPDATE {table} SET {column} = '{OLDER}'"));
+    let statements: Vec<String> = statements.collect();
     scene.database.execute(&statements.join("; ")).await;
     let store = &*scene.database.store;
     let (bob, organization) = (scene.bob.membership.id, scene.bob.organization.id);
@@ -46,6 +49,8 @@ async fn texts_rejected_by_current_rules_are_read_as_stored(database: Database) 
     let key = ApiKeys::find(store, bob, scene.key).await;
     let key = key.expect("an answer").expect("a key");
     assert_eq!((key.name.as_str(), key.description.as_str()), (OLDER, OLDER));
+    let shown = format!("{key:?}").matches(&format!("{OLDER:?}")).count();
+    assert_eq!(shown, texts.len(), "{key:?}");
     let keys = ApiKeys::list(
         store,
         bob,

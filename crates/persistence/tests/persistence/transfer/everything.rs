@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::database::Database;
+use crate::schema_file::texts_of_keys;
 
 /// Identifiers sort by their number.
 pub(crate) fn id(number: u32) -> String {
@@ -31,6 +32,9 @@ pub(crate) fn rows() -> Vec<String> {
     let (organization, ada, bob) = (id(1), id(2), id(3));
     let (adas, bobs, ended) = (id(4), id(5), id(6));
     let (first, child) = (id(7), id(8));
+    // What people write about a key beside its name and description, which is last in its row.
+    let texts = texts_of_keys().into_iter().skip(2);
+    let texts: String = texts.map(|column| format!(r#","{column}":{words}"#)).collect();
     let mut rows = vec![
         format!(
             r#"{{"organizations":{{"id":"{organization}","slug":"acme","name":{words},"new_keys_manage_keys":false,"longest_key_life_days":90,"created_at":"2026-01-01T00:00:00Z"}}}}"#
@@ -71,13 +75,13 @@ pub(crate) fn rows() -> Vec<String> {
             id(12),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":{words},"description":{words},"search_text":{anything},"can_manage_keys":true,"created_by_user_id":"{ada}","created_by_key_id":null,"adoptive_parent_key_id":null,"tree_depth":0,"skip_key_id":null,"rotated_from_key_id":null,"rotated_to_key_id":null,"idempotency_key":"{}","request_digest":"{}","created_at":"2026-01-01T00:00:00Z","tree_began_at":"2026-01-01T00:00:00Z","last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_at":null,"end_came_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"revoked_note":null}}}}"#,
+            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":{words},"description":{words},"search_text":{anything},"can_manage_keys":true,"created_by_user_id":"{ada}","created_by_key_id":null,"adoptive_parent_key_id":null,"tree_depth":0,"skip_key_id":null,"rotated_from_key_id":null,"rotated_to_key_id":null,"idempotency_key":"{}","request_digest":"{}","created_at":"2026-01-01T00:00:00Z","tree_began_at":"2026-01-01T00:00:00Z","last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_at":null,"end_came_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"revoked_note":null{texts}}}}}"#,
             bytes(32, 0x00),
             bytes(16, 0xff),
             bytes(16, 0xfc),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":"child","description":"","search_text":"child","can_manage_keys":false,"created_by_user_id":null,"created_by_key_id":"{first}","adoptive_parent_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}","rotated_from_key_id":"{first}","rotated_to_key_id":"{child}","idempotency_key":null,"request_digest":null,"created_at":"2026-01-01T00:00:00Z","tree_began_at":"2026-01-01T00:00:00Z","last_used_at":null,"last_used_from":null,"revoked_at":"2026-01-02T00:00:00.456Z","end_came_at":"2026-01-02T00:00:00.450Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","revoked_note":{words}}}}}"#,
+            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":"child","description":"","search_text":"child","can_manage_keys":false,"created_by_user_id":null,"created_by_key_id":"{first}","adoptive_parent_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}","rotated_from_key_id":"{first}","rotated_to_key_id":"{child}","idempotency_key":null,"request_digest":null,"created_at":"2026-01-01T00:00:00Z","tree_began_at":"2026-01-01T00:00:00Z","last_used_at":null,"last_used_from":null,"revoked_at":"2026-01-02T00:00:00.456Z","end_came_at":"2026-01-02T00:00:00.450Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","revoked_note":{words}{texts}}}}}"#,
             bytes(32, 0x80),
         ),
     ];
