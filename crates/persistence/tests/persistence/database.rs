@@ -61,8 +61,7 @@ pub(crate) fn migrations(database: &str) -> Vec<PathBuf> {
 
 /// Stands for what PostgreSQL's migrations make: their text when the tests were compiled, as the migrations
 /// were.
-pub(crate) const MIGRATIONS_KEY: &str =
-    include_str!("../../migrations/postgres/2026-11-27-000000_schema/up.sql");
+pub(crate) const MIGRATIONS_KEY: &str = include_str!(concat!(env!("OUT_DIR"), "/postgres.sql"));
 
 /// A database whose tables are empty but for the row of the installation.
 pub(crate) struct Database {
