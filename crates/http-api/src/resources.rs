@@ -15,7 +15,6 @@ mod project_cursor;
 mod project_representations;
 mod projects;
 mod representations;
-mod request_bodies;
 mod rotation;
 mod tag;
 mod user;
@@ -31,9 +30,9 @@ pub(crate) use introspection_representations::Introspection;
 pub(crate) use leaked_keys::LeakedKeysResource;
 pub(crate) use project::ProjectResource;
 pub(crate) use projects::ProjectsResource;
-#[cfg(test)]
-pub(crate) use representations::UserItem;
 pub(crate) use rotation::RotationResource;
+#[cfg(test)]
+pub(crate) use user::UserItem;
 pub(crate) use user::UserResource;
 
 use crate::paths::GITHUB_LEAKS;

@@ -9,8 +9,7 @@ use poem_openapi::param::Path;
 use poem_openapi::registry::MetaSchema;
 use poem_openapi::{ApiResponse, OpenApi};
 
-use super::representations::ApiKeyItem;
-use super::request_bodies::UpdateApiKeyRequest;
+use super::representations::{ApiKeyItem, UpdateApiKeyRequest};
 use super::tag::Tag;
 use crate::authentication::Authenticated;
 use crate::entity_tag;

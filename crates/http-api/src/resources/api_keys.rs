@@ -10,8 +10,7 @@ use poem_openapi::{ApiResponse, OpenApi};
 
 use super::cursor::Cursor;
 use super::list_filter::Moment;
-use super::representations::{ApiKeyItem, ApiKeyPage, CreatedApiKey};
-use super::request_bodies::CreateApiKeyRequest;
+use super::representations::{ApiKeyItem, ApiKeyPage, CreateApiKeyRequest, CreatedApiKey};
 use super::tag::Tag;
 use crate::authentication::Authenticated;
 use crate::base_url::BaseUrl;

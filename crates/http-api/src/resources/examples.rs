@@ -20,8 +20,6 @@ pub(crate) const TOKEN: &str = "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUVEXAMPL";
 /// The hint of that token.
 pub(crate) const HINT: &str = "kwp_…AMPL";
 
-pub(crate) const NAME: &str = "Nightly backup";
-pub(crate) const DESCRIPTION: &str = "Copies the build artifacts to the archive.";
 pub(crate) const SEARCH: &str = "backup";
 pub(crate) const EXPIRES_BEFORE: &str = "2030-02-01T00:00:00Z";
 

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::examples;
 use super::project_representations::ProjectItem;
-use super::representations::OrganizationSummary;
+use super::user::OrganizationSummary;
 use crate::problem::Problem;
 use crate::request::{Form, ReadForm};
 

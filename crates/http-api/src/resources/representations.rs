@@ -1,17 +1,17 @@
-//! What answers show of keys and users.
+//! What requests and answers say about keys.
 
 use chrono::{DateTime, Utc};
-use keyward_domain::access::{Caller, CallerOrganization};
-use keyward_domain::api_key::{ApiKey, KeyState};
+use keyward_domain::access::Caller;
+use keyward_domain::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName, KeyState};
 use keyward_domain::holder::Consumer;
-use keyward_domain::keys::IssuedKey;
+use keyward_domain::keys::{IssuedKey, KeyDraft};
 use keyward_domain::validity::End;
 use poem_openapi::types::Example;
 use poem_openapi::{Enum, Object};
-use serde::Serialize;
 
 use super::examples;
-use crate::json::{moment, moment_if_any, write_moment};
+use crate::json::{moment, moment_if_any};
+use crate::request::{Fields, ReadFields};
 
 /// A personal API key, without its token.
 #[derive(Object)]
@@ -182,84 +182,101 @@ impl CreatedApiKey {
     }
 }
 
-/// The user that the calling key acts as.
-#[derive(Object, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[oai(rename = "User", rename_all = "camelCase", example)]
-pub(crate) struct UserItem {
-    /// The ID of the user.
-    user_id: String,
-    /// The name the user signs in with.
-    username: String,
-    /// The user's membership.
-    consumer_id: String,
-    /// The organization of the membership.
-    organization: OrganizationSummary,
-    /// The calling key. All of its fields are at `/api/v1/user/api-keys/current`.
-    api_key: CallingApiKey,
-}
-
-/// A summary of an organization.
-#[derive(Object, Serialize)]
-#[oai(rename = "OrganizationSummary")]
-pub(crate) struct OrganizationSummary {
-    /// The ID of the organization.
-    id: String,
-    /// The name of the organization in console URLs. Never changes.
-    slug: String,
-    /// The name of the organization.
+/// The key to create.
+#[derive(Object)]
+#[oai(
+    rename = "CreateApiKeyRequest",
+    rename_all = "camelCase",
+    skip_serializing_if_is_none,
+    example
+)]
+pub(crate) struct CreateApiKeyRequest {
+    /// The name of the key, in any script: one line of 1 to 100 code points after normalization (NFC) and
+    /// trimming. It need not be unique. It must contain a visible character. Control characters,
+    /// bidirectional control characters, invisible characters, more than six combining marks in a row, and
+    /// API keys are refused.
+    #[oai(validator(min_length = 1, pattern = r"^[\s\S]*\S[\s\S]*$"))]
     name: String,
+    /// What the key is for: up to 500 code points after normalization (NFC) and trimming, CRLF counting as
+    /// one. Characters that a name must not contain are refused, except
+    /// line feeds. Empty if absent or `null`.
+    description: Option<String>,
+    /// Whether the new key can create keys, and read, update and revoke the other keys of its consumer.
+    /// Otherwise it can only read, update and revoke itself. Cannot be changed later. If absent or `null`,
+    /// the default of the organization applies: `true` unless an owner changed it.
+    can_manage_keys: Option<bool>,
+    /// When the key expires: a time in RFC 3339 format that lies ahead, by at most 3,650 days. Then it is
+    /// revoked with the reason `expired`. Can be changed until then. If absent or `null`, the key is valid
+    /// until it is revoked. The owners of the organization may have set a maximum lifetime: then no key may
+    /// have a later time, and a key without one expires after that lifetime.
+    #[oai(serialize_with = "moment_if_any")]
+    expires_at: Option<DateTime<Utc>>,
 }
 
-/// A summary of the calling key.
-#[derive(Object, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[oai(rename = "CallingApiKey", rename_all = "camelCase")]
-pub(crate) struct CallingApiKey {
-    /// The ID of the key.
-    id: String,
-    /// Whether the key can create keys, and read, update and revoke the other keys of its consumer. Otherwise
-    /// it can only read, update and revoke itself. Cannot be changed.
-    can_manage_keys: bool,
-    /// When it was created.
-    #[oai(serialize_with = "moment")]
-    #[serde(serialize_with = "write_moment")]
-    created_at: DateTime<Utc>,
-}
+impl ReadFields for CreateApiKeyRequest {
+    type Read = KeyDraft;
 
-impl OrganizationSummary {
-    pub(crate) fn of(organization: &CallerOrganization) -> Self {
-        Self {
-            id: organization.id.to_string(),
-            slug: organization.slug.to_string(),
-            name: organization.name.to_string(),
-        }
+    fn read(fields: &mut Fields) -> Option<KeyDraft> {
+        let name = fields.required("name", KeyName::parse);
+        let description = fields.or_empty("description", KeyDescription::parse);
+        let can_manage_keys = fields.flag("canManageKeys");
+        let expiry = fields.expiry("expiresAt");
+        Some(KeyDraft {
+            name: name?,
+            description: description?,
+            can_manage_keys: can_manage_keys?,
+            expiry: expiry?,
+        })
     }
 }
 
-impl From<&Caller> for UserItem {
-    fn from(caller: &Caller) -> Self {
-        Self {
-            user_id: caller.consumer().user_id.to_string(),
-            username: caller.consumer().username.to_string(),
-            consumer_id: caller.consumer().id.to_string(),
-            organization: OrganizationSummary::of(caller.organization()),
-            api_key: CallingApiKey {
-                id: caller.api_key().id.to_string(),
-                can_manage_keys: caller.api_key().can_manage_keys,
-                created_at: caller.api_key().created_at,
-            },
-        }
+/// The fields to change. Absent fields stay the same.
+#[derive(Object)]
+#[oai(
+    rename = "UpdateApiKeyRequest",
+    rename_all = "camelCase",
+    skip_serializing_if_is_none,
+    example
+)]
+pub(crate) struct UpdateApiKeyRequest {
+    /// The new name. Same rules as at creation. `null` is refused.
+    #[oai(validator(min_length = 1, pattern = r"^[\s\S]*\S[\s\S]*$"))]
+    name: Option<String>,
+    /// The new description. Same rules as at creation. An empty string or `null` removes it.
+    description: Option<String>,
+    /// When the key expires: a time in RFC 3339 format that lies ahead, by at most 3,650 days. `null` removes
+    /// it: the key is then valid until it is revoked. A key cannot postpone or remove its own `expiresAt`. If
+    /// the organization has a maximum lifetime, none can be removed, nor postponed beyond that lifetime,
+    /// counted from the key's creation; a key without `expiresAt` may get any time.
+    #[oai(serialize_with = "moment_if_any")]
+    expires_at: Option<DateTime<Utc>>,
+}
+
+impl ReadFields for UpdateApiKeyRequest {
+    type Read = KeyEdit;
+
+    fn read(fields: &mut Fields) -> Option<KeyEdit> {
+        let name = fields.change_to_text("name", KeyName::parse);
+        let description = fields.change("description", KeyDescription::parse);
+        let expiry = fields.expiry_change("expiresAt");
+        Some(KeyEdit {
+            name: name?,
+            description: description?,
+            expiry: expiry?,
+        })
     }
 }
+
+const EXAMPLE_NAME: &str = "Nightly backup";
+const EXAMPLE_DESCRIPTION: &str = "Copies the build artifacts to the archive.";
 
 impl Example for ApiKeyItem {
     fn example() -> Self {
         Self {
             id: examples::API_KEY_ID.to_owned(),
             hint: examples::HINT.to_owned(),
-            name: examples::NAME.to_owned(),
-            description: examples::DESCRIPTION.to_owned(),
+            name: EXAMPLE_NAME.to_owned(),
+            description: EXAMPLE_DESCRIPTION.to_owned(),
             status: ApiKeyStatus::Valid,
             can_manage_keys: false,
             created_at: examples::moment(),
@@ -293,8 +310,8 @@ impl Example for CreatedApiKey {
             id: examples::API_KEY_ID.to_owned(),
             key: examples::TOKEN.to_owned(),
             full_key: examples::TOKEN.to_owned(),
-            name: examples::NAME.to_owned(),
-            description: examples::DESCRIPTION.to_owned(),
+            name: EXAMPLE_NAME.to_owned(),
+            description: EXAMPLE_DESCRIPTION.to_owned(),
             created_at: examples::moment(),
             consumer_id: examples::CONSUMER_ID.to_owned(),
             consumer_username: "ada".to_owned(),
@@ -304,28 +321,23 @@ impl Example for CreatedApiKey {
     }
 }
 
-impl Example for UserItem {
+impl Example for CreateApiKeyRequest {
     fn example() -> Self {
         Self {
-            user_id: examples::USER_ID.to_owned(),
-            username: "ada".to_owned(),
-            consumer_id: examples::CONSUMER_ID.to_owned(),
-            organization: OrganizationSummary::example(),
-            api_key: CallingApiKey {
-                id: examples::PARENT_ID.to_owned(),
-                can_manage_keys: true,
-                created_at: examples::moment(),
-            },
+            name: EXAMPLE_NAME.to_owned(),
+            description: Some(EXAMPLE_DESCRIPTION.to_owned()),
+            can_manage_keys: Some(false),
+            expires_at: Some(examples::expiry()),
         }
     }
 }
 
-impl Example for OrganizationSummary {
+impl Example for UpdateApiKeyRequest {
     fn example() -> Self {
         Self {
-            id: "019b76ce-e000-7f0e-8c2d-3e4f5a6b7c8d".to_owned(),
-            slug: "analytical-engines".to_owned(),
-            name: "Analytical Engines".to_owned(),
+            name: Some("Hourly backup".to_owned()),
+            description: None,
+            expires_at: Some(examples::expiry()),
         }
     }
 }

@@ -1,18 +1,21 @@
 //! `/api/v1/user/api-keys/{id}/rotate`
 
-use keyward_domain::keys::{ChosenKey, RotateKeyError};
+use chrono::{DateTime, Utc};
+use keyward_domain::keys::{ChosenKey, RotateKeyError, RotationDraft};
 use keyward_domain::rate::Rate;
-use poem_openapi::OpenApi;
 use poem_openapi::param::Path;
+use poem_openapi::types::Example;
+use poem_openapi::{Enum, Object, OpenApi};
 
 use super::api_key::key_named;
 use super::api_keys::{CreatedKey, with_key};
-use super::request_bodies::RotateApiKeyRequest;
+use super::examples;
 use super::tag::Tag;
 use crate::authentication::Authenticated;
+use crate::json::moment_if_any;
 use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
-use crate::request::{Header, JsonBody, QueryNames};
+use crate::request::{Fields, Header, JsonBody, QueryNames, ReadFields};
 use crate::request_id::Source;
 use crate::services::{HttpApi, Services};
 
@@ -22,7 +25,8 @@ pub(crate) struct RotationResource;
 impl RotationResource {
     /// Rotate an API key
     ///
-    /// Creates a key in place of a valid one: with the same name, description, rights and `createdByKeyId`.
+    /// Creates a key in place of a valid one: with everything that was chosen for it, such as its name and rights,
+    /// and the same `createdByKeyId`.
     /// The old key ends a day later, unless the request chooses another time; until then both are valid, and count
     /// as one for the limit of valid keys. A key is rotated once, and again only after the new key has ended.
     /// If the key that it took the place of is still valid, that one ends at once. The new key is a descendant
@@ -82,5 +86,62 @@ fn not_rotated(error: RotateKeyError, rate: Rate) -> Problem {
         RotateKeyError::InvalidExpiry(error) => Problem::invalid_field("expiresAt", error),
         RotateKeyError::CannotExtendLife(refusal) => Problem::cannot_extend_life(refusal),
         RotateKeyError::Storage(error) => error.into(),
+    }
+}
+
+/// How to rotate a key. The body may be omitted.
+#[derive(Object)]
+#[oai(
+    rename = "RotateApiKeyRequest",
+    rename_all = "camelCase",
+    skip_serializing_if_is_none,
+    example
+)]
+pub(crate) struct RotateApiKeyRequest {
+    /// When the old key ends. `after_grace` if absent; `null` counts as absent, too.
+    old_key_ends: Option<OldKeyEnds>,
+    /// For `after_grace`: after how many seconds the old key ends. 86,400, which is a day, if absent or
+    /// `null`. A key that expires sooner does so.
+    #[oai(validator(minimum(value = "1"), maximum(value = "604800")))]
+    grace_seconds: Option<i64>,
+    /// When the new key expires. Same rules as at creation. If absent or `null`, the new key expires when the
+    /// old one would have, or after the organization's maximum lifetime, if that is sooner. A key that
+    /// rotates itself cannot postpone this.
+    #[oai(serialize_with = "moment_if_any")]
+    expires_at: Option<DateTime<Utc>>,
+}
+
+/// When a rotated key ends: some time after the rotation, `at_once`, or within two minutes of the new key's
+/// first use.
+#[derive(Enum)]
+#[oai(rename_all = "snake_case")]
+pub(crate) enum OldKeyEnds {
+    AfterGrace,
+    AtOnce,
+    OnFirstUse,
+}
+
+impl ReadFields for RotateApiKeyRequest {
+    const MAY_BE_ABSENT: bool = true;
+
+    type Read = RotationDraft;
+
+    fn read(fields: &mut Fields) -> Option<RotationDraft> {
+        let old_key_ends = fields.old_key_end("oldKeyEnds", "graceSeconds");
+        let expiry = fields.expiry("expiresAt");
+        Some(RotationDraft {
+            old_key_ends: old_key_ends?,
+            expiry: expiry?,
+        })
+    }
+}
+
+impl Example for RotateApiKeyRequest {
+    fn example() -> Self {
+        Self {
+            old_key_ends: Some(OldKeyEnds::AfterGrace),
+            grace_seconds: Some(3_600),
+            expires_at: Some(examples::expiry()),
+        }
     }
 }

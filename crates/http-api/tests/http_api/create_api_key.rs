@@ -5,9 +5,10 @@ use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::ports::{KeyLimit, KeyLimits};
 use keyward_domain::token::Token;
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::api::{API_KEYS, USER};
+use crate::documented::DOCUMENT;
 use crate::scene::Scene;
 
 #[tokio::test]
@@ -22,8 +23,7 @@ async fn created_key_has_a_working_token() {
     let created = answer.ok(201);
 
     let members: Vec<&String> = created.as_object().unwrap().keys().collect();
-    let document: Value = serde_json::from_str(&keyward_http_api::document()).unwrap();
-    let declared = document["components"]["schemas"]["CreatedApiKey"]["properties"].as_object();
+    let declared = DOCUMENT["components"]["schemas"]["CreatedApiKey"]["properties"].as_object();
     assert_eq!(members, declared.unwrap().keys().collect::<Vec<_>>());
     assert_eq!(created["name"], "Nightly backup");
     assert_eq!(created["description"], "Two\nlines");
@@ -41,6 +41,28 @@ async fn created_key_has_a_working_token() {
     assert_eq!(answer.header("content-type"), Some("application/json"));
     let user = scene.api.get(USER, token).await.ok(200);
     assert_eq!(user["apiKey"]["id"], created["id"]);
+}
+
+/// The example of the request has a value for each of its fields.
+#[tokio::test]
+async fn every_requested_field_is_in_each_answer() {
+    let scene = Scene::new().await;
+    let token = &scene.ada.token;
+    let request = &DOCUMENT["components"]["schemas"]["CreateApiKeyRequest"];
+    let requested = request["example"].as_object().unwrap();
+    let declared = request["properties"].as_object().unwrap();
+    assert!(requested.keys().eq(declared.keys()), "{requested:?}");
+    let created = scene.api.post(API_KEYS, token, &request["example"]).await.ok(201);
+    let path = format!("{API_KEYS}/{}", created["id"].as_str().unwrap());
+    let item = scene.api.get(&path, token).await.ok(200);
+    let listed = scene.api.get(API_KEYS, token).await.ok(200)["items"][0].take();
+    let rotation = format!("{path}/rotate");
+    let successor = scene.api.post(&rotation, token, &json!({})).await.ok(201);
+    for (field, value) in requested {
+        for answer in [&created, &item, &listed, &successor] {
+            assert_eq!(answer[field], *value, "{field} of {answer}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::api::{API_KEYS, USER};
-use crate::documented::operations;
+use crate::documented::{DOCUMENT, operations};
 use crate::scene::Scene;
 
 #[tokio::test]
@@ -12,21 +12,26 @@ async fn key_is_returned_without_token_or_absent_fields() {
     let scene = Scene::new().await;
     let answer = scene.api.get(&scene.ada.key_path(), &scene.ada.token).await;
     let hint = format!("kwp_…{}", &scene.ada.token[38..]);
-    assert_eq!(
-        answer.ok(200),
-        json!({
-            "id": scene.ada.key_id,
-            "hint": hint,
-            "name": "console",
-            "description": "",
-            "status": "valid",
-            "canManageKeys": true,
-            "createdAt": "2026-01-01T00:00:00.000Z",
-            "expiresSoon": false,
-            "consumerId": scene.ada.member.membership.id.to_string(),
-            "consumerUsername": "ada",
-        })
-    );
+    let item = answer.ok(200);
+    let expected = json!({
+        "id": scene.ada.key_id,
+        "hint": hint,
+        "name": "console",
+        "description": "",
+        "status": "valid",
+        "canManageKeys": true,
+        "createdAt": "2026-01-01T00:00:00.000Z",
+        "expiresSoon": false,
+        "consumerId": scene.ada.member.membership.id.to_string(),
+        "consumerUsername": "ada",
+    });
+    for (field, value) in expected.as_object().unwrap() {
+        assert_eq!(item[field], *value, "{field}");
+    }
+    let required = DOCUMENT["components"]["schemas"]["ApiKey"]["required"].as_array();
+    for field in item.as_object().unwrap().keys() {
+        assert!(required.unwrap().contains(&json!(field)), "{field}");
+    }
     assert_eq!(answer.header("content-type"), Some("application/json"));
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }

@@ -4,6 +4,7 @@ use keyward_domain::audit::Action;
 use serde_json::json;
 
 use crate::api::API_KEYS;
+use crate::documented::DOCUMENT;
 use crate::scene::Scene;
 
 #[tokio::test]
@@ -36,6 +37,24 @@ async fn only_given_fields_change() {
     assert_eq!(emptied["description"], "");
     assert_eq!(scene.api.get(&path, token).await.ok(200), emptied);
     assert_eq!(scene.last_event().action, Action::EditApiKey);
+}
+
+#[tokio::test]
+async fn each_field_changes_alone_and_with_the_etag() {
+    let scene = Scene::new().await;
+    let (path, token) = (scene.ada.key_path(), &scene.ada.token);
+    let schemas = &DOCUMENT["components"]["schemas"];
+    let values = &schemas["CreateApiKeyRequest"]["example"];
+    let fields = schemas["UpdateApiKeyRequest"]["properties"].as_object();
+    for field in fields.unwrap().keys() {
+        let before = scene.api.get(&path, token).await;
+        let body = json!({field: values[field]});
+        let after = scene.api.patch(&path, token, &body).await;
+        let mut expected = before.ok(200);
+        expected[field] = values[field].clone();
+        assert_eq!(after.ok(200), expected, "{field}");
+        assert_ne!(after.header("etag"), before.header("etag"), "{field}");
+    }
 }
 
 #[tokio::test]
