@@ -83,7 +83,7 @@ pub(crate) async fn submit(
     let page = EditApiKeyPage::new(&member, list, key, others, successor, member.now);
     let mut page = EditApiKeyPage {
         version,
-        text: KeyTextForm::filled_in(&form)?,
+        text: page.text.filled_in(&form)?,
         expiry: page.expiry.filled_in(&form)?,
         ..page
     };

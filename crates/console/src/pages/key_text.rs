@@ -22,11 +22,16 @@ impl KeyTextForm {
         }
     }
 
-    pub(super) fn filled_in(form: &Fields) -> Result<Self, Refusal> {
-        let field = |name| Ok::<_, Refusal>(Field::with_value(form.required(name)?));
+    /// The form as it was sent. Every version of it has these fields; one that comes later may be absent, and is
+    /// then as it was.
+    pub(super) fn filled_in(self, form: &Fields) -> Result<Self, Refusal> {
+        let typed = |field: Field, name| {
+            let value = form.required(name)?.to_owned();
+            Ok::<_, Refusal>(Field { value, ..field })
+        };
         Ok(Self {
-            name: field("name")?,
-            description: field("description")?,
+            name: typed(self.name, "name")?,
+            description: typed(self.description, "description")?,
         })
     }
 
@@ -52,12 +57,7 @@ impl KeyTextForm {
 
     /// Parses the form as an edit of these fields.
     pub(super) fn edit(&mut self) -> Option<KeyEdit> {
-        let draft = self.draft()?;
-        Some(KeyEdit {
-            name: Some(draft.name),
-            description: Some(draft.description),
-            expiry: None,
-        })
+        self.draft().map(KeyEdit::from)
     }
 }
 

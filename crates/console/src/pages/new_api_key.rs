@@ -79,7 +79,7 @@ pub(crate) async fn submit(
 ) -> Result<Response, Refusal> {
     let longest = member.member.organization.longest_key_life;
     let mut page = NewApiKeyPage {
-        text: KeyTextForm::filled_in(&form)?,
+        text: KeyTextForm::default().filled_in(&form)?,
         expiry: ExpiryForm::of_new_key(longest).filled_in(&form)?,
         has_errors: true,
         ..NewApiKeyPage::new(&member, list_in(&member, &query)?, form.idempotency_key()?)

@@ -245,6 +245,22 @@ impl Answer {
         rest.split_once('"').unwrap().0
     }
 
+    /// The names of the fields in which people type a text, with what they hold.
+    pub(crate) fn text_fields(&self) -> Vec<(&str, &str)> {
+        let tags = self.body.split('<').filter_map(|tag| {
+            let (_, named) = tag.split_once(" name=\"")?;
+            let (name, rest) = named.split_once('"')?;
+            let value = if tag.starts_with("textarea ") {
+                rest.split_once(">\n")?.1
+            } else {
+                let (_, value) = rest.split_once(" type=\"text\" value=\"")?;
+                value.split_once('"')?.0
+            };
+            Some((name, value))
+        });
+        tags.collect()
+    }
+
     /// Whose page it is, if its forms say so.
     pub(crate) fn user(&self) -> Option<&str> {
         self.shows("name=\"user\" value=\"").then(|| self.field("user"))

@@ -4,7 +4,7 @@ use keyward_domain::membership::Role;
 use keyward_domain::ports::DescendantKeys;
 
 use crate::browser::Browser;
-use crate::running::{LIST, Running};
+use crate::running::{LIST, NEW, Running};
 
 fn edit_path(key: &ApiKey) -> String {
     format!("{LIST}/{}/edit", key.id)
@@ -62,6 +62,58 @@ async fn editing_a_key_from_its_row_changes_texts_with_notice() {
         events,
         "nothing changed"
     );
+}
+
+#[tokio::test]
+async fn each_text_is_taken_checked_and_shown() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let new = browser.get(NEW).await;
+    let names: Vec<&str> = new.text_fields().into_iter().map(|(name, _)| name).collect();
+    assert!(names.starts_with(&["name", "description"]), "{names:?}");
+    let values: Vec<[String; 2]> = names
+        .iter()
+        .map(|name| [format!("first {name}"), format!("second {name}")])
+        .collect();
+    let typed = |nth: usize| {
+        names
+            .iter()
+            .copied()
+            .zip(values.iter().map(move |both| &*both[nth]))
+    };
+    let hidden = ("idempotency_key", new.field("idempotency_key"));
+    let created = browser.post(NEW, &fields_with(hidden, typed(0))).await;
+    assert_eq!(created.status, 200, "{}", created.text());
+    let list = browser.get(LIST).await;
+    let (before, _) = list.body.split_once("/edit\"").expect("a key");
+    let (_, id) = before.rsplit_once('/').expect("its path");
+    let path = format!("{LIST}/{id}/edit");
+
+    let opened = browser.get(&path).await;
+    assert_eq!(opened.text_fields(), typed(0).collect::<Vec<_>>());
+    let version = ("version", opened.field("version"));
+    for name in &names {
+        let wrong = typed(1).map(|(other, value)| (other, if other == *name { "\u{7}" } else { value }));
+        let refused = browser.post(&path, &fields_with(version, wrong)).await;
+        assert_eq!(refused.status, 422, "{name}");
+        assert!(refused.shows(&format!("id=\"{name}-error\"")), "{name}");
+    }
+    let saved = browser.post(&path, &fields_with(version, typed(1))).await;
+    assert_eq!(saved.status, 303);
+    let stale = browser.post(&path, &fields_with(version, typed(0))).await;
+    assert_eq!(stale.status, 409);
+    assert_eq!(stale.text_fields(), typed(0).collect::<Vec<_>>());
+    let owners = browser.get(&format!("{LIST}/all/{id}")).await;
+    for (name, value) in typed(1) {
+        assert!(stale.shows(value) && owners.shows(value), "{name}");
+    }
+}
+
+fn fields_with<'a>(
+    hidden: (&'a str, &'a str),
+    typed: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Vec<(&'a str, &'a str)> {
+    [hidden].into_iter().chain(typed).collect()
 }
 
 #[tokio::test]

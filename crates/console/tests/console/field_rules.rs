@@ -92,6 +92,12 @@ async fn notes_below_radio_buttons_describe_their_group() {
 async fn key_form_fields_state_their_rules() {
     let (running, _) = Running::with_ada().await;
     let page = running.signed_in("ada").await.get(NEW).await;
+    for (field, _) in page.text_fields() {
+        assert!(
+            hint(&page, field).contains(|c: char| c.is_ascii_digit()),
+            "{field}"
+        );
+    }
     assert!(hint(&page, "name").contains(&KeyName::MAX.to_string()));
     assert!(!page.shows("autocomplete"), "\"Back\" keeps what was typed");
     assert!(hint(&page, "description").contains(&KeyDescription::MAX.to_string()));
