@@ -52,6 +52,13 @@ pub(crate) const PAGES: &[Single] = &[
     ),
     owners("page-audit-log-who", "audit-log?who=alan1"),
     owners("page-audit-log-who-old-word", "audit-log?who=legacy"),
+    // The name of one key; the end of the names of every fourth.
+    owners(
+        "page-audit-log-who-key",
+        "audit-log?who=deploy+storage+production+1000",
+    ),
+    owners("page-audit-log-who-ending", "audit-log?who=production"),
+    owners("page-audit-log-what-absent-word", "audit-log?what=wombat"),
     owners("page-audit-log-what-old-word", "audit-log?what=legacy"),
     owners(
         "page-audit-log-several",

@@ -89,6 +89,14 @@ pub(crate) fn search_term(typed: &str) -> Option<String> {
     (!term.is_empty()).then_some(term)
 }
 
+/// Whether the name is all of the first or last line of a search text, where names stand.
+pub(crate) fn is_named(search_text: &str, name: &str) -> bool {
+    let is_first = |rest: &str| rest.is_empty() || rest.starts_with('\n');
+    let is_last = |rest: &str| rest.ends_with('\n');
+    search_text.strip_prefix(name).is_some_and(is_first)
+        || search_text.strip_suffix(name).is_some_and(is_last)
+}
+
 fn in_nfc(raw: &str) -> String {
     raw.nfc().collect::<String>().trim().to_owned()
 }

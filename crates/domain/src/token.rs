@@ -155,7 +155,8 @@ pub struct TokenHint(String);
 pub struct InvalidHint;
 
 impl TokenHint {
-    const SHOWN: usize = 4;
+    /// How many characters of the token it shows.
+    pub const SHOWN: usize = 4;
 
     /// Takes a hint back from storage.
     ///

@@ -1,5 +1,6 @@
 //! Organization Settings → Audit log: who did what, when and from where. For owners.
 
+mod candidates;
 mod day;
 pub(crate) mod export;
 mod resolution;

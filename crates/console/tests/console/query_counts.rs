@@ -286,7 +286,7 @@ async fn each_page_queries_each_record_once() {
         6 /audit-log?who=KEY
         5 /audit-log?what=grace
         5 /audit-log?what=KEY
-        9 /audit-log?what=01900000-0000-7000-8000-000000000001
-        8 /audit-log?who=01900000-0000-7000-8000-000000000001";
+        12 /audit-log?what=01900000-0000-7000-8000-000000000001
+        10 /audit-log?who=01900000-0000-7000-8000-000000000001";
     assert_eq!(asked_for, expected.replace("        ", ""));
 }

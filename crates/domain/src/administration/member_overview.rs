@@ -2,7 +2,7 @@
 
 use crate::id::MembershipId;
 use crate::membership::Membership;
-use crate::text::search_term;
+use crate::text::{is_named, search_term};
 use crate::user::{User, Username};
 
 /// How a live member of an organization is named.
@@ -57,6 +57,7 @@ impl<Key> LeavingPreview<Key> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemberFilter {
     term: Option<String>,
+    name: Option<String>,
 }
 
 impl MemberFilter {
@@ -65,7 +66,14 @@ impl MemberFilter {
     #[must_use]
     pub fn new(search: Option<&str>) -> Self {
         let term = search.and_then(search_term);
-        Self { term }
+        Self { term, name: None }
+    }
+
+    /// Members with exactly this username or display name, folded and trimmed.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        let name = search_term(name);
+        Self { term: None, name }
     }
 
     /// A text that [`User::search_text`] must contain, literally; a store escapes its own wildcards.
@@ -73,9 +81,15 @@ impl MemberFilter {
         self.term.as_deref()
     }
 
+    /// What must be the first or last line of [`User::search_text`].
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     /// Whether a user passes.
     #[must_use]
     pub fn accepts(&self, user: &User) -> bool {
         self.term().is_none_or(|term| user.search_text().contains(term))
+            && self.name().is_none_or(|name| is_named(&user.search_text(), name))
     }
 }

@@ -7,6 +7,7 @@ use crate::api_key::filter::{StatusFilter, search_term, searched_hint};
 use crate::api_key::{ApiKey, LongestLife};
 use crate::id::MembershipId;
 use crate::membership::Membership;
+use crate::text::is_named;
 use crate::token::TokenHint;
 
 /// A filter of an organization's keys. Absent parts match all keys.
@@ -25,6 +26,7 @@ pub struct OrganizationKeyFilter {
     /// Only keys of live members that would end earlier if this longest life were applied now.
     pub shortened_by: Option<LongestLife>,
     term: Option<String>,
+    name: Option<String>,
     hint: Option<TokenHint>,
 }
 
@@ -63,6 +65,17 @@ impl OrganizationKeyFilter {
             status,
             term: search.and_then(search_term),
             hint: search.and_then(searched_hint),
+            ..Self::default()
+        }
+    }
+
+    /// Keys in any state with exactly this name, these last four characters or this hint, folded and trimmed.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        Self {
+            status: StatusFilter::All,
+            name: search_term(name),
+            hint: searched_hint(name),
             ..Self::default()
         }
     }
@@ -114,7 +127,12 @@ impl OrganizationKeyFilter {
         self.term.as_deref()
     }
 
-    /// The hint that a key must have; its last four characters are the term then.
+    /// What must be the first or last line of [`ApiKey::search_text`].
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The hint that a key must have; its last four characters are the term or name then.
     pub const fn hint(&self) -> Option<&TokenHint> {
         self.hint.as_ref()
     }
@@ -137,6 +155,7 @@ impl OrganizationKeyFilter {
             .term()
             .is_none_or(|term| key.search_text().contains(term) || holder.user.search_text().contains(term));
         has_status
+            && self.name().is_none_or(|name| is_named(&key.search_text(), name))
             && self.hint().is_none_or(|hint| key.hint == *hint)
             && is_consumers
             && self.holders.accepts(&holder.membership, now)

@@ -32,14 +32,28 @@ words! {
 pub struct ProjectFilter {
     status: ProjectStatus,
     term: Option<String>,
+    name: Option<String>,
 }
 
 impl ProjectFilter {
     /// Projects of a status whose folded name contains the folded, trimmed term. An empty term finds all.
     #[must_use]
     pub fn new(status: ProjectStatus, search: Option<&str>) -> Self {
-        let term = search.and_then(search_term);
-        Self { status, term }
+        Self {
+            status,
+            term: search.and_then(search_term),
+            name: None,
+        }
+    }
+
+    /// Active and archived projects with exactly this name, folded and trimmed.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        Self {
+            status: ProjectStatus::All,
+            term: None,
+            name: search_term(name),
+        }
     }
 
     /// Which projects pass by their status.
@@ -50,6 +64,11 @@ impl ProjectFilter {
     /// A text that [`Project::search_text`] must contain, literally; a store escapes its own wildcards.
     pub fn term(&self) -> Option<&str> {
         self.term.as_deref()
+    }
+
+    /// What [`Project::search_text`] must be.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// Whether a project passes.
@@ -64,5 +83,6 @@ impl ProjectFilter {
             && self
                 .term()
                 .is_none_or(|term| project.search_text().contains(term))
+            && self.name().is_none_or(|name| project.search_text() == name)
     }
 }

@@ -67,6 +67,11 @@ caught! {
         "key_search_matches_descriptions_and_last_four_characters",
         "held_keys_match_by_name_last_four_characters_and_holder",
     ];
+    name_lookup_by_a_part_of_the_name_is_detected: Fault::TakesNamesForTerms => [
+        "members_are_found_by_exact_username_or_display_name",
+        "projects_are_found_by_exact_name",
+        "held_keys_are_found_by_exact_name_or_hint",
+    ];
     member_lookup_by_username_prefix_is_detected: Fault::TakesTheBeginningOfUsernames => [
         "active_member_is_identified_by_membership_or_full_username",
     ];

@@ -112,6 +112,17 @@ macro_rules! contains {
     };
 }
 
+/// The condition that a text's first or last line is all of a name.
+macro_rules! named {
+    ($text:expr, $name:expr) => {{
+        let [first, last] = $crate::postgres::search::first_and_last_line(&$name);
+        let is_first = diesel::TextExpressionMethods::like($text, first);
+        let is_last = diesel::TextExpressionMethods::like($text, last);
+        let is_all = diesel::ExpressionMethods::eq($text, $name.to_owned());
+        diesel::BoolExpressionMethods::or(is_all, diesel::BoolExpressionMethods::or(is_first, is_last))
+    }};
+}
+
 /// Orders the rows with a given column value newest first. The order includes that column, because ordered by
 /// identifier alone PostgreSQL may scan the rows of all organizations, newest first, when it expects to find
 /// enough matches soon.
@@ -165,7 +176,8 @@ macro_rules! of_organization {
 }
 pub(super) use {
     cancellable, contains, held_by_nobody, in_organization_of_membership, indexed_end, kept, locked,
-    locked_by_nobody, newest, of_organization, pipeline, planned_each_time, sorted_newest,
+    locked_by_nobody, named, newest, of_organization, pipeline, planned_each_time,
+    sorted_newest,
 };
 
 /// The rows of a table in export order. The importing database renumbers audit events in this order.

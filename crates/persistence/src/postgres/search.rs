@@ -4,17 +4,26 @@ use keyward_domain::id::OrganizationId;
 
 use crate::search::MAX_GRAMS;
 
-/// The LIKE pattern for texts that contain the term, with wildcards escaped.
+/// The LIKE pattern for texts that contain the term.
 pub(super) fn containing(term: &str) -> String {
-    let mut pattern = String::with_capacity(term.len() + 2);
-    pattern.push('%');
+    format!("%{}%", literal(term))
+}
+
+/// The LIKE patterns for texts whose first line is this name, and for those whose last line is.
+pub(super) fn first_and_last_line(name: &str) -> [String; 2] {
+    let name = literal(name);
+    [format!("{name}\n%"), format!("%\n{name}")]
+}
+
+/// The term with wildcards escaped.
+fn literal(term: &str) -> String {
+    let mut pattern = String::with_capacity(term.len());
     for character in term.chars() {
         if matches!(character, '%' | '_' | '\\') {
             pattern.push('\\');
         }
         pattern.push(character);
     }
-    pattern.push('%');
     pattern
 }
 

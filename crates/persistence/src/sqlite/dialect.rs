@@ -87,6 +87,18 @@ macro_rules! contains {
     };
 }
 
+/// The condition that a text's first or last line is all of a name.
+macro_rules! named {
+    ($text:expr, $name:expr) => {{
+        let [first, last] = [format!("{}\n", $name), format!("\n{}", $name)];
+        let ending = $crate::sqlite::search::substr($text, -$crate::limit::at_most(last.chars().count()));
+        let is_first = diesel::ExpressionMethods::eq($crate::sqlite::search::instr($text, first), 1);
+        let is_last = diesel::ExpressionMethods::eq(ending, last);
+        let is_all = diesel::ExpressionMethods::eq($text, $name.to_owned());
+        diesel::BoolExpressionMethods::or(is_all, diesel::BoolExpressionMethods::or(is_first, is_last))
+    }};
+}
+
 /// Orders the rows with a given column value newest first.
 macro_rules! newest {
     ($query:expr, $column:expr, $value:expr) => {
@@ -132,7 +144,8 @@ macro_rules! of_organization {
 }
 pub(super) use {
     cancellable, contains, held_by_nobody, in_organization_of_membership, indexed_end, kept, locked,
-    locked_by_nobody, newest, of_organization, pipeline, planned_each_time, sorted_newest,
+    locked_by_nobody, named, newest, of_organization, pipeline, planned_each_time,
+    sorted_newest,
 };
 
 /// The rows of a table in export order. The importing database renumbers audit events in this order.

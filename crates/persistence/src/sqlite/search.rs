@@ -1,6 +1,6 @@
 //! Searching in texts that the domain has folded.
 
-use diesel::sql_types::Text;
+use diesel::sql_types::{BigInt, Text};
 use keyward_domain::id::OrganizationId;
 
 use crate::search::MAX_GRAMS;
@@ -9,6 +9,11 @@ diesel::define_sql_function! {
     /// Where a text occurs in another one, literally: from 1; 0 if nowhere. (LIKE would ignore the case of
     /// ASCII letters, and of no others.)
     fn instr(within: Text, text: Text) -> Integer;
+}
+
+diesel::define_sql_function! {
+    /// A text from this character on, counted from the end if it is negative.
+    fn substr(text: Text, from: BigInt) -> Text;
 }
 
 /// The FTS5 query over `api_key_grams` for the organization's texts that contain the term. It may match other

@@ -306,7 +306,7 @@ async fn suggestions_begin_with_matching_prefixes_and_report_further_matches() {
 }
 
 #[tokio::test]
-async fn similar_names_are_not_selected_without_exact_match() {
+async fn exact_name_is_selected_among_a_thousand_similar_ones() {
     let (running, ada) = Running::with_ada().await;
     let exact = running.installation.issue(&ada.as_holder(), "ci").await.key;
     for team in 0..10 {
@@ -322,6 +322,8 @@ async fn similar_names_are_not_selected_without_exact_match() {
     let browser = running.signed_in("ada").await;
     for name in ["who", "what"] {
         let page = browser.get(&format!("{LOG}?{name}=ci")).await;
+        assert_eq!(page.field(name), format!("api_key:{}", exact.id));
+        let page = browser.get(&format!("{LOG}?{name}=c")).await;
         assert_eq!(page.status, 422);
         assert!(page.shows("Many names match."), "{}", page.body);
         let page = browser.get(&format!("{LOG}?{name}={}", exact.id)).await;

@@ -21,7 +21,9 @@ use crate::ports::StorageError;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait OrganizationKeyStore: Send + Sync {
-    /// A page of the keys that match the filter, by descending identifier.
+    /// A page of the keys that match the filter, by descending identifier. Among very many keys with similar
+    /// names, a page of a filter by [name](OrganizationKeyFilter::name) may have fewer keys than its size,
+    /// although it says that there are more.
     async fn list(
         &self,
         organization: OrganizationId,

@@ -82,6 +82,7 @@ super::cases::cases! { $
         member_search_finds_members_of_the_previous_version_by_username
         wildcards_and_quotes_in_member_search_are_literal
         member_search_continues_over_pages
+        members_are_found_by_exact_username_or_display_name
     }
     leaving_preview_cases {
         preview_counts_valid_and_recently_used_keys
@@ -150,6 +151,7 @@ super::cases::cases! { $
         projects_are_listed_newest_first_and_by_status
         pages_of_projects_form_the_whole_list
         project_search_matches_names_literally
+        projects_are_found_by_exact_name
         only_active_owners_and_administrators_create_projects
         project_is_not_added_when_event_cannot_be_written
         project_addition_completes_after_caller_cancellation
@@ -317,6 +319,7 @@ super::cases::cases! { $
         keys_of_former_members_are_marked_as_not_working
         held_keys_are_filtered_by_state_and_holder
         held_keys_match_by_name_last_four_characters_and_holder
+        held_keys_are_found_by_exact_name_or_hint
         valid_keys_are_filtered_by_inactivity
         key_tree_contains_all_ancestors_and_their_descendants
         key_tree_of_limited_depth_keeps_the_nearest_ancestors

@@ -76,6 +76,8 @@ pub(crate) enum Fault {
     TakesPercentSignsForWildcards,
     /// Whoever looks for a hint finds what holds its last four characters, too.
     TakesHintsForTheirLastFour,
+    /// Whoever looks for a name finds longer names, too.
+    TakesNamesForTerms,
     /// Whoever's username begins with the one that is asked for is found, too.
     TakesTheBeginningOfUsernames,
     TakesEveryVersion,

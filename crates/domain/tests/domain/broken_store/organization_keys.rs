@@ -33,6 +33,9 @@ impl OrganizationKeyStore for BrokenStore {
         if self.fault == Fault::TakesHintsForTheirLastFour && filter.hint().is_some() {
             filter = OrganizationKeyFilter::new(filter.status, filter.term());
         }
+        if self.fault == Fault::TakesNamesForTerms && filter.name().is_some() {
+            filter = OrganizationKeyFilter::new(filter.status, filter.name());
+        }
         let is_filtered = filter != OrganizationKeyFilter::default();
         let ask = |page| OrganizationKeyStore::list(&self.sound, organization, filter, page, now);
         let Page { items, next } = self.page(List::OrganizationKeys, is_filtered, page, ask).await?;

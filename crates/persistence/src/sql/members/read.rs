@@ -9,7 +9,7 @@ use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StorageError;
 
-use super::super::dialect::{Connection, RunQueryDsl, cancellable, contains};
+use super::super::dialect::{Connection, RunQueryDsl, cancellable, contains, named};
 use super::super::people::{MembershipRow, UserRow};
 use super::super::schema::{api_keys, memberships, project_members, projects, users};
 use super::super::validity::{key_is_valid, membership_is_live};
@@ -37,7 +37,7 @@ pub(super) async fn list(
     page: PageRequest<MembershipId>,
     now: DateTime<Utc>,
 ) -> Result<Page<MemberOverview, MembershipId>, Abort<Infallible>> {
-    let members = match filter.term() {
+    let members = match filter.term().or(filter.name()) {
         Some(term) if is_in_no_text(term) => Vec::new(),
         _ => select(connection, organization, None, &filter, page, now).await?,
     };
@@ -88,6 +88,9 @@ async fn select(
     }
     if let Some(term) = filter.term() {
         query = cancellable!(query, memberships::id).filter(contains!(users::search_text, term));
+    }
+    if let Some(name) = filter.name() {
+        query = cancellable!(query, memberships::id).filter(named!(users::search_text, name));
     }
     let rows: Vec<(UserRow, MembershipRow, Option<i64>, Option<i64>)> = query.load(connection).await?;
     let members: Result<Vec<MemberOverview>, StorageError> = rows

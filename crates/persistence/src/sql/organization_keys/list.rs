@@ -15,7 +15,7 @@ use keyward_domain::ports::StatusFilter;
 use uuid::Uuid;
 
 use super::super::dialect::{
-    Connection, RunQueryDsl, cancellable, contains, listed, newest, of_organization, planned_each_time,
+    Connection, RunQueryDsl, cancellable, contains, listed, named, newest, of_organization, planned_each_time,
 };
 use super::super::schema::{api_keys, memberships, users};
 use super::super::validity::{
@@ -37,19 +37,25 @@ pub(super) async fn list(
     page: PageRequest<ApiKeyId>,
     now: DateTime<Utc>,
 ) -> Result<Page<HeldKey, ApiKeyId>, Abort<Infallible>> {
-    let keys = if filter.term().is_some_and(is_in_no_text) {
-        Vec::new()
-    } else {
-        let listing = Listing {
-            organization,
-            filter,
-            page,
-            now: now.into(),
-            after_notice: (now + ApiKey::EXPIRES_SOON).into(),
-        };
-        listing.keys(connection).await?
+    if filter.term().or(filter.name()).is_some_and(is_in_no_text) {
+        return Ok(Page::from_one_more(Vec::new(), page.size, |key: &HeldKey| key.id));
+    }
+    let listing = Listing {
+        organization,
+        filter,
+        page,
+        now: now.into(),
+        after_notice: (now + ApiKey::EXPIRES_SOON).into(),
     };
-    Ok(Page::from_one_more(keys, page.size, |key| key.id))
+    let (keys, next) = match listing.filter.name() {
+        Some(name) => listing.named(connection, name).await?,
+        None => (listing.keys(connection).await?, None),
+    };
+    let page = Page::from_one_more(keys, page.size, |key| key.id);
+    Ok(Page {
+        next: page.next.or(next),
+        ..page
+    })
 }
 
 /// The request for a page.
@@ -113,6 +119,21 @@ impl Listing {
             }
             None => Ok(keys),
         }
+    }
+
+    /// The keys with this name among the newest candidates, and where to continue if there are other candidates:
+    /// the index does not know where in a text a line is.
+    async fn named(
+        &self,
+        connection: &mut Connection,
+        name: &str,
+    ) -> Result<(Vec<HeldKey>, Option<ApiKeyId>), Abort<Infallible>> {
+        let source = Source::Name(name.to_owned());
+        let before = self.page.after.map_or(Uuid::max(), |after| after.as_uuid());
+        let step = self
+            .step(connection, &source, before, NEWEST_SCANNED, Vec::new())
+            .await?;
+        Ok((step.keys, step.next.map(ApiKeyId::from_uuid)))
     }
 
     /// These keys and, until they are more than the page holds, those of the source's older candidates that
@@ -256,6 +277,9 @@ impl Listing {
         if let Some(term) = filter.term() {
             query =
                 query.filter(contains!(api_keys::search_text, term).or(contains!(users::search_text, term)));
+        }
+        if let Some(name) = filter.name() {
+            query = query.filter(named!(api_keys::search_text, name));
         }
         if let Some(hint) = filter.hint() {
             query = query.filter(api_keys::hint.eq(hint.as_str()));

@@ -5,6 +5,7 @@ use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::administration::ports::{HolderStatusFilter, OrganizationKeyFilter};
 use keyward_domain::id::OrganizationId;
+use keyward_domain::token::TokenHint;
 use uuid::Uuid;
 
 use super::super::dialect::{
@@ -21,6 +22,8 @@ use crate::narrowing::newest;
 pub(super) enum Source {
     /// Keys that contain the term, and all keys of holders who do.
     Term(String),
+    /// Keys whose own text has the name at the beginning or end of a line, and perhaps others.
+    Name(String),
     /// Valid keys that were not used since this moment or, if they never were, not created since, and perhaps
     /// others.
     UnusedSince(DateTime<Utc>),
@@ -64,6 +67,16 @@ impl Source {
                 let named = containing_term(connection, organization, term, before, limit).await?;
                 let of_holders = of_holders_with_term(connection, own, term, before, limit).await?;
                 Ok(newest(named, of_holders, limit))
+            }
+            Self::Name(name) => {
+                let line = format!("{name}\n");
+                let named = containing_term(connection, organization, &line, before, limit).await?;
+                if name.len() != TokenHint::SHOWN {
+                    return Ok(named);
+                }
+                let line = format!("\n{name}");
+                let with_hint = containing_term(connection, organization, &line, before, limit).await?;
+                Ok(newest(named, with_hint, limit))
             }
             Self::UnusedSince(since) => {
                 organization_keys::unused(connection, organization, *since, before, limit, now).await

@@ -38,7 +38,7 @@ pub(super) async fn list(
     page: PageRequest<ProjectId>,
     now: DateTime<Utc>,
 ) -> Result<Page<ProjectOverview, ProjectId>, Abort<Infallible>> {
-    let projects = match filter.term() {
+    let projects = match filter.term().or(filter.name()) {
         Some(term) if is_in_no_text(term) => Vec::new(),
         _ => select(connection, organization, None, &filter, page, now).await?,
     };
@@ -86,6 +86,9 @@ async fn select(
     }
     if let Some(term) = filter.term() {
         query = cancellable!(query, projects::id).filter(contains!(projects::search_text, term));
+    }
+    if let Some(name) = filter.name() {
+        query = cancellable!(query, projects::id).filter(projects::search_text.eq(name.to_owned()));
     }
     let rows: Vec<(ProjectRow, Option<i64>)> = query.load(connection).await?;
     let projects: Result<Vec<ProjectOverview>, StorageError> = rows

@@ -211,6 +211,14 @@ async fn lists_are_filtered_by_indexes_only() {
         ),
         (all(Some("zq")), "SCAN api_key_grams VIRTUAL TABLE INDEX"),
         (
+            OrganizationKeyFilter::named("nobody has this"),
+            "SCAN api_key_grams VIRTUAL TABLE INDEX",
+        ),
+        (
+            OrganizationKeyFilter::named("zqzq"),
+            "SCAN api_key_grams VIRTUAL TABLE INDEX",
+        ),
+        (
             all(None).unused_since(long_ago),
             "api_keys_organization_idle_idx (organization_id=? AND <expr><?)",
         ),

@@ -3,8 +3,9 @@
 use chrono::TimeDelta;
 
 use super::super::Stores;
+use super::super::pages::{all_pages, size_of};
 use super::super::scene::Scene;
-use crate::administration::ports::{MemberOverview, MemberProfile, WhichMember};
+use crate::administration::ports::{MemberFilter, MemberOverview, MemberProfile, WhichMember};
 use crate::id::{MembershipId, OrganizationId};
 use crate::membership::Member;
 use crate::page::PageSize;
@@ -209,6 +210,44 @@ pub(super) async fn member_search_continues_over_pages(stores: Stores) {
     for size in [1, 2, 5] {
         let listed = scene.listed(ada.organization.id, Some("bob"), size).await;
         assert_eq!(usernames(&listed), ["bob4", "bob3", "bob2", "bob1", "bob0"]);
+    }
+}
+
+pub(super) async fn members_are_found_by_exact_username_or_display_name(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let here = &ada.organization;
+    for (username, display_name) in [
+        ("hopper", "Grace"),
+        ("grace", "G_ace 100%\\"),
+        ("grace-2", "Grace Hopper"),
+        ("gr", "\u{3a3}\u{3af}\u{3c3}\u{3c5}\u{3c6}\u{3bf}\u{3c2}"),
+    ] {
+        scene.join_named(here, username, display_name).await;
+    }
+    let former = scene.join_named(here, "former", "Grace").await;
+    scene.end_membership(&former).await;
+    let other = scene.add_organization("Difference Engines").await;
+    scene.join_named(&other, "elsewhere", "Grace").await;
+
+    for (name, found) in [
+        ("Grace", &["grace", "hopper"][..]),
+        (" gRACE  ", &["grace", "hopper"]),
+        ("grace hopper", &["grace-2"]),
+        ("ada", &["ada"]),
+        ("\u{3a3}\u{38a}\u{3a3}\u{3a5}\u{3a6}\u{39f}\u{3a3}", &["gr"]),
+        ("g_ace 100%\\", &["grace"]),
+        ("g_ace", &[]),
+        ("gr%", &[]),
+        ("hopper\0", &[]),
+        ("rac", &[]),
+        ("nobody", &[]),
+        ("", &["gr", "grace-2", "grace", "hopper", "ada"]),
+    ] {
+        let listed = all_pages(size_of(2), |page| {
+            let filter = MemberFilter::named(name);
+            scene.stores.members.list(here.id, filter, page, scene.now())
+        });
+        assert_eq!(usernames(&listed.await), found, "{name:?}");
     }
 }
 

@@ -124,6 +124,40 @@ pub(super) async fn project_search_matches_names_literally(stores: Stores) {
     }
 }
 
+pub(super) async fn projects_are_found_by_exact_name(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let here = ada.organization.id;
+    for name in ["Élodie's Notes", "Notes", "100%_\\", "Notes 2", "notes"] {
+        scene.add_project(&ada.organization, name).await;
+    }
+    let archived = scene.add_project(&ada.organization, "Archived").await;
+    scene.archive(&archived).await.expect("archived");
+    let other = scene.add_organization("Difference Engines").await;
+    scene.add_project(&other, "Notes").await;
+
+    for (name, found) in [
+        (" NOTES", &["notes", "Notes"][..]),
+        ("e\u{301}LODIE'S notes", &["Élodie's Notes"]),
+        ("100%_\\", &["100%_\\"]),
+        ("archived", &["Archived"]),
+        ("note", &[]),
+        ("note_", &[]),
+        ("n%", &[]),
+        ("notes\0", &[]),
+    ] {
+        let shown = all_pages(size_of(1), |page| {
+            let filter = ProjectFilter::named(name);
+            scene.stores.projects.list(here, filter, page, scene.now())
+        });
+        let shown = shown.await;
+        let names: Vec<&str> = shown
+            .iter()
+            .map(|overview| overview.project.name.as_str())
+            .collect();
+        assert_eq!(names, found, "{name:?}");
+    }
+}
+
 pub(super) async fn only_active_owners_and_administrators_create_projects(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let outsiders = scene.outsiders(&ada.organization).await;

@@ -9,7 +9,7 @@ use crate::administration::ports::{
     HeldKey, HolderStatusFilter, KeySelection, KeyTree, KeyTreeSize, MemberProfile, OrganizationKeyFilter,
     PreviewedKeys, RevocationPreview,
 };
-use crate::api_key::{ApiKey, LastUse};
+use crate::api_key::{ApiKey, KeyDescription, LastUse};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::page::PageSize;
@@ -258,6 +258,47 @@ pub(super) async fn held_keys_match_by_name_last_four_characters_and_holder(stor
     ] {
         let filter = OrganizationKeyFilter::new(StatusFilter::Valid, Some(term));
         assert_eq!(scene.held_names(&ada, &filter).await, expected, "{term:?}");
+    }
+}
+
+pub(super) async fn held_keys_are_found_by_exact_name_or_hint(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let deploy = scene.join(&ada.organization, "deploy").await;
+    let revoked = scene.add_key(&ada, "Deploy").await;
+    scene.revoke(&ada, &revoked, DescendantKeys::Keep).await;
+    for name in ["Redeploy", "Ключ", "100%_\\", "ci"] {
+        scene.add_key(&deploy, name).await;
+    }
+    let mut described = scene.new_key(&deploy, "deploy bot");
+    described.key.description = KeyDescription::parse("Deploy\nbot").expect("a description");
+    scene.store(&deploy, &described).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&ada.user, &other).await;
+    scene.add_key(&elsewhere, "Deploy").await;
+    let last = scene.add_key(&ada, "deploy").await;
+    let (hint, last_four) = (last.hint.to_string(), last.hint.last_four());
+    scene.add_key(&ada, last_four).await;
+    scene.add_key(&ada, &format!("after {last_four}")).await;
+    scene.end_membership(&deploy).await;
+
+    for (name, expected) in [
+        ("Deploy ", vec!["deploy", "Deploy"]),
+        ("DEPLOY BOT", vec!["deploy bot"]),
+        ("ключ", vec!["Ключ"]),
+        ("100%_\\", vec!["100%_\\"]),
+        ("CI", vec!["ci"]),
+        ("c", vec![]),
+        ("bot", vec![]),
+        ("deplo_", vec![]),
+        ("deploy%", vec![]),
+        ("deploy\0", vec![]),
+        ("nobody has this", vec![]),
+        (last_four, vec![last_four, "deploy"]),
+        (&last_four.to_lowercase(), vec![last_four, "deploy"]),
+        (&hint, vec!["deploy"]),
+    ] {
+        let filter = OrganizationKeyFilter::named(name);
+        assert_eq!(scene.held_names(&ada, &filter).await, expected, "{name:?}");
     }
 }
 

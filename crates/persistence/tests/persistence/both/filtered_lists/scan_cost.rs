@@ -18,6 +18,7 @@ on_both!(
     search_without_match_skips_most_keys,
     members_old_keys_are_found_behind_others_newer_ones,
     word_of_others_keys_is_searched_for_once,
+    exact_name_is_found_behind_longer_ones_page_by_page,
 );
 
 /// How SQLite goes about it is told by its plans: see `sqlite/tests/plans.rs` of the sources.
@@ -45,6 +46,8 @@ async fn search_without_match_skips_most_keys(database: Database) {
     for filter in [
         filter(Some("nobody has this")),
         filter(Some("zq")),
+        OrganizationKeyFilter::named("nobody has this"),
+        OrganizationKeyFilter::named("zqzq"),
         filter(None).unused_since(long_ago),
         filter(None).expiring_before(scene.make.clock.now() + TimeDelta::days(1)),
         filter(None).held_by(HolderStatusFilter::FormerMembers),
@@ -148,4 +151,25 @@ async fn word_of_others_keys_is_searched_for_once(database: Database) {
     let of_one: Vec<ApiKeyId> = of_one.expect("a page").items.iter().map(|key| key.id).collect();
     assert_eq!(of_one, [id(1)]);
     assert_eq!(searches(), 1, "of the organization's keys of one consumer");
+}
+
+/// The index finds texts that have the name at the end of any line.
+async fn exact_name_is_found_behind_longer_ones_page_by_page(database: Database) {
+    const OLD: u32 = 8;
+    let scene = Scene::new(database).await;
+    let database = &scene.database;
+    add_keys(&scene, &mut Numbers(31)).await;
+    for (name, of) in [("my ci", "<>"), ("ci", "=")] {
+        let old = database.id(id(OLD).as_uuid());
+        let renamed = format!("UPDATE api_keys SET search_text = '{name}\n\n1234' WHERE id {of} {old}");
+        database.execute(&renamed).await;
+    }
+    let (mut found, mut pages, mut after) = (Vec::new(), 0, None);
+    while pages == 0 || after.is_some() {
+        let filter = OrganizationKeyFilter::named("CI");
+        let (keys, next) = page(&scene, &filter, after, PageSize::DEFAULT).await;
+        found.extend(keys.iter().map(|key| key.id));
+        (after, pages) = (next, pages + 1);
+    }
+    assert_eq!((found, pages), (vec![id(OLD)], 3));
 }

@@ -48,6 +48,16 @@ async fn people_and_project_queries_use_an_index(database: Database) {
         .expect("a page");
     let index = "memberships_organization_id_id_idx";
     listening.expect("members", &[index], &[index]).await;
+    MemberStore::list(
+        store,
+        organization,
+        MemberFilter::named("Nobody"),
+        page(None),
+        now(),
+    )
+    .await
+    .expect("a page");
+    listening.expect("members of a name", &[index], &[index]).await;
 
     OpenInvitations::find(store, &scene.invitation.token.digest(), None, now())
         .await
@@ -107,6 +117,16 @@ async fn people_and_project_queries_use_an_index(database: Database) {
         .expect("a page");
     let index = "projects_organization_id_id_idx";
     listening.expect("projects", &[index], &[index]).await;
+    ProjectStore::list(
+        store,
+        organization,
+        ProjectFilter::named("None"),
+        page(None),
+        now(),
+    )
+    .await
+    .expect("a page");
+    listening.expect("projects of a name", &[index], &[index]).await;
     ReachableProjects::list(store, scene.bob.membership.id, page(None), now())
         .await
         .expect("a page");
