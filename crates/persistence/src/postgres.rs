@@ -35,6 +35,7 @@ mod dialect;
 pub(crate) mod errors;
 #[path = "sql/events.rs"]
 mod events;
+mod first_rows;
 #[path = "sql/found_keys.rs"]
 mod found_keys;
 mod hints;

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::errors::violates_unique;
+use super::first_rows::FirstRows;
 use super::prepared_once::PreparedOnce;
 use super::schema::{api_keys, memberships};
 use crate::abort::Work;
@@ -137,6 +138,17 @@ macro_rules! newest {
     };
 }
 
+/// The same, for a statement that is planned once. With a list of one value, the plan for any value expects
+/// as many rows as an average one has, which for a single organization are all. Between two values, it
+/// expects a fraction of these at a higher price, and PostgreSQL would plan each time.
+macro_rules! newest_planned_once {
+    ($query:expr, $column:expr, $value:expr) => {
+        $query
+            .filter($column.eq_any([$value]))
+            .order(($column.desc(), api_keys::id.desc()))
+    };
+}
+
 diesel::define_sql_function! {
     /// SQL's `coalesce`. Applied to an identifier twice, it is the identifier, but hides that from the
     /// planner.
@@ -176,7 +188,7 @@ macro_rules! of_organization {
 }
 pub(super) use {
     cancellable, contains, held_by_nobody, in_organization_of_membership, indexed_end, kept, locked,
-    locked_by_nobody, named, newest, of_organization, pipeline, planned_each_time,
+    locked_by_nobody, named, newest, newest_planned_once, of_organization, pipeline, planned_each_time,
     sorted_newest,
 };
 
@@ -236,6 +248,11 @@ impl Store {
 /// Marks a statement whose text never changes, so that it is prepared once per connection.
 pub(super) const fn prepared_once<Q>(query: Q) -> PreparedOnce<Q> {
     PreparedOnce(query)
+}
+
+/// The first rows of a query.
+pub(super) const fn first_rows<Q>(query: Q, rows: i64) -> FirstRows<Q> {
+    FirstRows { query, rows }
 }
 
 /// Whether there is a table of this name.

@@ -2,6 +2,7 @@
 
 use diesel::QueryResult;
 use diesel::dsl::sql;
+use diesel::query_dsl::methods::LimitDsl;
 use diesel::result::Error as QueryError;
 use diesel::sql_types::{Bool, Text};
 use keyward_domain::api_key::LongestLife;
@@ -109,6 +110,13 @@ macro_rules! newest {
     };
 }
 
+/// The same as `newest`.
+macro_rules! newest_planned_once {
+    ($query:expr, $column:expr, $value:expr) => {
+        newest!($query, $column, $value)
+    };
+}
+
 /// Sorts keys, the newest first. The `+` keeps SQLite from scanning all keys by identifier.
 macro_rules! sorted_newest {
     ($keys:expr) => {
@@ -144,7 +152,7 @@ macro_rules! of_organization {
 }
 pub(super) use {
     cancellable, contains, held_by_nobody, in_organization_of_membership, indexed_end, kept, locked,
-    locked_by_nobody, named, newest, of_organization, pipeline, planned_each_time,
+    locked_by_nobody, named, newest, newest_planned_once, of_organization, pipeline, planned_each_time,
     sorted_newest,
 };
 
@@ -219,6 +227,11 @@ pub(super) async fn commits_wait_for_standbys(_: Pipelined<'_>) -> QueryResult<b
 pub(super) async fn has_table(mut connection: Pipelined<'_>, table: &str) -> QueryResult<bool> {
     let found = sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ").bind::<Text, _>(table);
     diesel::select(found.sql(")")).get_result(&mut connection).await
+}
+
+/// The first rows of a query.
+pub(super) fn first_rows<Q: LimitDsl>(query: Q, rows: i64) -> <Q as LimitDsl>::Output {
+    query.limit(rows)
 }
 
 /// Marks a statement whose text never changes; SQLite needs nothing for it.

@@ -15,7 +15,8 @@ use keyward_domain::ports::StatusFilter;
 use uuid::Uuid;
 
 use super::super::dialect::{
-    Connection, RunQueryDsl, cancellable, contains, listed, named, newest, of_organization, planned_each_time,
+    Connection, RunQueryDsl, cancellable, contains, first_rows, listed, named, newest, newest_planned_once,
+    of_organization, planned_each_time,
 };
 use super::super::schema::{api_keys, memberships, users};
 use super::super::validity::{
@@ -219,18 +220,19 @@ impl Listing {
         scope: ScanScope,
     ) -> Result<Vec<HeldKey>, Abort<Infallible>> {
         let (organization, filter) = (StoredId(self.organization.as_uuid()), &self.filter);
+        let is_planned_once = filter.term().is_none() && matches!(scope, ScanScope::All);
         let keys = api_keys::table.inner_join(memberships::table.inner_join(users::table));
         // Cancellable, because few of the scanned keys may pass the filter.
         let mut query = cancellable!(keys, api_keys::id)
-            .limit(one_more(self.page.size))
             .select(<HeldKeyRow as SelectableHelper<_>>::as_select())
             .into_boxed();
         query = match filter.consumer {
             Some(consumer) => newest!(query, api_keys::consumer_id, StoredId(consumer.as_uuid()))
                 .filter(of_organization!(organization)),
+            None if is_planned_once => newest_planned_once!(query, api_keys::organization_id, organization),
             None => newest!(query, api_keys::organization_id, organization),
         };
-        if filter.term().is_some() || !matches!(scope, ScanScope::All) {
+        if !is_planned_once {
             query = planned_each_time!(query);
         }
         query = match scope {
@@ -284,6 +286,9 @@ impl Listing {
         if let Some(hint) = filter.hint() {
             query = query.filter(api_keys::hint.eq(hint.as_str()));
         }
-        Ok(held(query.load(connection).await?)?)
+        let rows = first_rows(query, one_more(self.page.size))
+            .load(connection)
+            .await?;
+        Ok(held(rows)?)
     }
 }

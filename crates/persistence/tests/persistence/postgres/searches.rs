@@ -109,3 +109,43 @@ async fn repeated_search_is_planned_for_its_values_each_time() {
     // An exact lookup is prepared once.
     assert!(asked.iter().any(|asked| asked.executions > PLANNED_FOR_VALUES));
 }
+
+/// To plan it takes longer than to find the keys.
+#[tokio::test]
+async fn first_page_of_many_keys_is_planned_once() {
+    let fixture = Fixture::new().await;
+    let more = "SET session_replication_role = replica;
+         INSERT INTO api_keys (id, consumer_id, organization_id, digest, hint, name, description, search_text,
+             created_by_user_id, created_at, tree_began_at, idle_since_day)
+         SELECT gen_random_uuid(), consumer_id, organization_id, sha256(CAST(CAST(number AS text) AS bytea)), hint, name,
+             description, search_text, created_by_user_id, created_at, tree_began_at, idle_since_day
+         FROM (SELECT * FROM api_keys LIMIT 1) AS one, generate_series(1, 60000) AS number;
+         VACUUM ANALYZE";
+    for statement in more.split_inclusive(';') {
+        fixture.client.batch_execute(statement).await.unwrap();
+    }
+    let proxy = Proxy::before(fixture.database.url(), None).await;
+    let store = store(long_timeouts(&proxy.url("127.0.0.1")));
+    let organization = fixture.owner.organization.id;
+    let valid = OrganizationKeyFilter::new(StatusFilter::Valid, None).held_by(HolderStatusFilter::Members);
+    let page = PageRequest::first(PageSize::DEFAULT);
+    OrganizationKeyStore::list(&store, organization, valid, page, now())
+        .await
+        .expect("a page");
+    let asked = proxy.take_statements();
+    let listing = asked.iter().find(|asked| {
+        asked
+            .statement
+            .contains("ORDER BY \"api_keys\".\"organization_id\"")
+    });
+    let listing = &listing.expect("a list").statement;
+    let prepare = format!("PREPARE listing AS {listing}");
+    fixture.client.batch_execute(&prepare).await.unwrap();
+    let execute = format!("EXECUTE listing ('{{{organization}}}', now(), now())");
+    for _ in 0..=PLANNED_FOR_VALUES {
+        fixture.client.batch_execute(&execute).await.unwrap();
+    }
+    let query = "SELECT generic_plans FROM pg_prepared_statements WHERE name = 'listing'";
+    let planned = fixture.client.query_one(query, &[]).await.unwrap();
+    assert_eq!(planned.get::<_, i64>(0), 1, "{listing}");
+}
