@@ -16,7 +16,7 @@ pub mod verifiers;
 
 use std::path::PathBuf;
 
-/// A directory for files of tests, beside the running program and so on the disk of the build.
+/// A directory for files of tests, beside the running program, which is on the disk of the build.
 pub fn directory_of_program() -> PathBuf {
     let program = std::env::current_exe().expect("a program has a path");
     program.parent().expect("a program is in a directory").to_owned()

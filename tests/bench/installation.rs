@@ -39,7 +39,7 @@ impl Installation {
         keyward.command(owner, OWNER_PASSWORD).await;
         let owner = PlainConsole::sign_in_owner(&keyward).await;
         let _ = owner.api_with_first_key().await;
-        // A consumer needs a project, because an empty reach is not kept in memory.
+        // Most consumers have a project; an empty reach is evicted by a change of any organization.
         owner.join_new_project("Engine").await;
         let exported = keyward.command("export", "").await;
         let lines: Vec<Value> = exported

@@ -1,4 +1,4 @@
-//! The rows of the bench: one entry each for the request, the reference and the goal.
+//! The rows of the bench: one entry for each, with request, reference and goal.
 
 /// A server, and another program that is measured in turn with it.
 pub(crate) struct Pair {

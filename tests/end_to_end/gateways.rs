@@ -74,7 +74,7 @@ async fn apache_keeps_the_guarantees_of_forward_authentication() {
 
 /// nginx reads headers before `Host` with the settings of the server that TLS names, or of the default server.
 #[tokio::test(flavor = "multi_thread")]
-async fn nginx_returns_the_identity_beside_another_default_server() {
+async fn nginx_passes_the_identity_on_beside_another_default_server() {
     let keyward = Service::saying(ACCEPTED).await;
     let service = Service::echo().await;
     let gateway = Gateway::nginx_beside_default_server(&keyward.address.to_string(), service.address).await;

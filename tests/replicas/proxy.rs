@@ -1,4 +1,4 @@
-//! A TCP proxy between a server and its database, which can delay data or stop passing it on without closing
+//! A TCP proxy between a server and its database. It can delay data, or stop passing it on without closing
 //! connections.
 
 mod conduct;

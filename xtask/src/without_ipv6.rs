@@ -18,8 +18,8 @@ pub(crate) const AFFECTED: &str = "(package(keyward-tests) and test(journey)) or
 
 const HOSTS: &str = "127.0.0.1 localhost\n::1 localhost\n";
 
-/// Creates that environment in new namespaces. The first argument is the hosts file, the others are the
-/// command to run. A kernel that was built or started without IPv6 has nothing to switch off.
+/// Switches IPv6 off in new namespaces, and runs a command there. The first argument is the hosts file, the
+/// others are the command. A kernel that was built or started without IPv6 has nothing to switch off.
 const SCRIPT: &str = r#"
 set -eu
 ip link set lo up

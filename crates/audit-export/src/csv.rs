@@ -49,8 +49,8 @@ fn columns<'a>(thing: Option<&'a Thing<'_>>) -> [&'a str; 4] {
     })
 }
 
-/// A quoted field. An apostrophe before texts that begin like a formula keeps spreadsheets from running them
-/// (OWASP, *CSV Injection*).
+/// A field of a CSV file, quoted if it would not read back otherwise. An apostrophe before texts that begin like
+/// a formula keeps spreadsheets from running them (OWASP, *CSV Injection*).
 fn escaped(field: &str) -> String {
     let guarded = without_formulas(field);
     if guarded.contains(['"', ',', '\r', '\n']) {

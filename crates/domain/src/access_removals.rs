@@ -19,7 +19,7 @@ use crate::sign_in::session::Session;
 
 pub use self::removal::{AccessRemoval, ManualRemoval};
 
-/// The access that audit events record as removed. Keeps the latest change of each object, and of other
+/// The access that audit events record as removed. Keeps the latest change of each thing, and of other
 /// events at most their positions.
 #[derive(Debug, Clone, Default)]
 pub struct AccessRemovals {

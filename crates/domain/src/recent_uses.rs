@@ -77,9 +77,9 @@ impl RecentUses {
         }
     }
 
-    /// Takes all uses that are due to be written: those of keys that were not written recently.
-    /// [`RecentUses::put_back`] returns uses that could not be written. It looks at every key, so it must not
-    /// be called for each request.
+    /// Takes all uses that are due to be written: those of keys that were not written recently. Uses that could
+    /// not be written go back by [`RecentUses::put_back`]. It looks at every key, so it must not be called for
+    /// each request.
     #[must_use]
     pub fn take_due(&self, now: DateTime<Utc>) -> Vec<KeyUse> {
         let mut due = Vec::new();

@@ -199,8 +199,8 @@ impl RetentionRun {
     }
 
     /// Goes through the memberships, and on to the next one when no more keys of the current one can be
-    /// removed, or another server holds its lock. So only the last batch is not full, unless the next one
-    /// fails.
+    /// removed, or another server holds the advisory lock. So only the last batch is not full, unless the next
+    /// one fails.
     async fn remove_surplus_keys(
         &mut self,
         before: DateTime<Utc>,

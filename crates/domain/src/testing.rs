@@ -1,4 +1,4 @@
-//! Adapters for tests: in-memory adapters, fixed clock, seeded randomness, builders, mocks and the
+//! Support for tests: in-memory adapters, fixed clock, seeded randomness, builders, mocks and the
 //! conformance suite.
 //!
 //! The mocks (mockall) stand beside their ports: [`MockApiKeys`](crate::ports::MockApiKeys) and so on.

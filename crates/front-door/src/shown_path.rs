@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-/// The maximum length of a method, or of a part of a path, that is logged. Ids and slugs have at most 40; a
-/// longer part may be a token in place of its id.
+/// The maximum length in bytes of a method, or of a part of a path, that is logged. Ids and slugs have at most
+/// 40; a longer part may be a token in place of its id.
 const LONGEST_PART: usize = 40;
 
-/// The most bytes of a path that are written down.
+/// The maximum length in bytes of a path that is logged.
 const LONGEST_PATH: usize = 1_024;
 
-/// A path as it is written down.
+/// A path as it is logged.
 pub(crate) fn short_path(path: &str) -> Cow<'_, str> {
     if path.len() <= LONGEST_PART {
         return path.into();

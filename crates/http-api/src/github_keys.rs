@@ -66,7 +66,7 @@ impl GitHubKeys {
     /// be used.
     ///
     /// # Errors
-    /// The first error.
+    /// The first defect in the file.
     pub fn parse(json: &[u8]) -> Result<Self, InvalidGitHubKeys> {
         let read: PublicKeys =
             serde_json::from_slice(json).map_err(|error| InvalidGitHubKeys::Form { line: error.line() })?;

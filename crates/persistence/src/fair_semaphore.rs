@@ -1,10 +1,10 @@
 //! A semaphore that divides its permits fairly among clients.
 //!
 //! In a plain queue, a client that asks for a hundred permits at once makes all others wait for them. Here a
-//! client is served in order of its arrival, but not before [`SPACING`] grants to others that wait. So others
-//! pass a client that asks for much, but it does not starve, even if new clients arrive all the time. One
-//! client holds at most three quarters of the permits, so that another gets one even while all work of the
-//! first is stalled, for example by a lock.
+//! client is served in order of its arrival, but not before [`SPACING`] grants to others that wait since its
+//! own last grant. So others pass a client that asks for much, but it does not starve, even if new clients
+//! arrive all the time. One client holds at most three quarters of the permits, so that another gets one even
+//! while all work of the first is stalled, for example by a lock.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::future::pending;

@@ -45,7 +45,7 @@ impl PlannedEndJob {
         Arc::clone(&self.runs)
     }
 
-    /// Records planned ends that have come, now and then twice a minute.
+    /// Records planned ends that have come: at once, and then twice a minute.
     pub(crate) fn start(mut self) -> RunningJob {
         job::start("planned ends", |mut end| async move {
             loop {

@@ -118,7 +118,7 @@ mod tests {
         counter: AtomicU64,
         acknowledged: AtomicU64,
         readings: AtomicU64,
-        /// How long a reading of the database takes.
+        /// How long a reading of the database takes; it returns the state at its start.
         reading_takes: Duration,
         struck_off: Mutex<Vec<(ReplicaId, Instant)>>,
     }
@@ -165,7 +165,7 @@ mod tests {
                     acknowledged: known(&self.acknowledged),
                 }],
             };
-            // Who begins to wait meanwhile needs another one.
+            // A caller that begins to wait meanwhile needs another reading.
             sleep(self.reading_takes).await;
             Ok(replicas)
         }

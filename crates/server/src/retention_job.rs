@@ -53,7 +53,7 @@ impl RetentionJob {
         Arc::clone(&self.runs)
     }
 
-    /// Removes expired records now and then once an hour, or sooner after a failure.
+    /// Removes expired records at once, and then once an hour, or sooner after a failure.
     pub(crate) fn start(mut self) -> RunningJob {
         job::start("retention", |mut end| async move {
             loop {

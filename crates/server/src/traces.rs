@@ -3,8 +3,8 @@
 //! Spans are those of `tracing`: of requests, those in which the log has their ids, with the target
 //! [`TRACED`]; all others have the target [`TRACES`] and are enabled only if there is a collector. Without
 //! one, each costs what any disabled callsite costs. The log does not see them. A sampled span that ends is
-//! put into a bounded [`SpanQueue`], and one [task](exporter) sends them; nothing else waits for the
-//! collector.
+//! put into a bounded [`SpanQueue`], and one [task](exporter) sends the spans that wait there; nothing else
+//! waits for the collector.
 
 mod collector;
 mod endpoint;

@@ -115,9 +115,9 @@ impl VerificationCache {
     }
 
     /// Looks at the lease after the generation was read: if the lease has not ended by then, the cache is
-    /// cleared after that before it gets another lease. In the other order, the lease could end and the cache
-    /// be cleared in between: the generation would be that of the new registration, and the query might be
-    /// older than it.
+    /// cleared later than that, and before it gets another lease. In the other order, the lease could end and
+    /// the cache be cleared in between: the generation would be that of the new registration, and the query
+    /// might be older than it.
     pub(crate) fn under_lease(&self, known: Known, now: BootTime) -> Option<Fill> {
         #[cfg(test)]
         if self.mutant == Some(Mutant::FillWithoutLease) {

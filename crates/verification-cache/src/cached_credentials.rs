@@ -76,7 +76,8 @@ impl Credentials for CachedCredentials {
         remembered
     }
 
-    /// Also true of entries that cannot be answered now, for want of a lease or because of their age.
+    /// Also true of entries that cannot be answered now, for want of a lease or because of their age, until
+    /// they turn out to have ended.
     fn is_familiar(&self, digest: &TokenDigest) -> bool {
         self.cache.holds(digest)
     }

@@ -319,8 +319,8 @@ impl Person {
     }
 }
 
-/// The option for GitHub's keys, whose private halves do not exist: without any key, the path for GitHub would not
-/// exist.
+/// The option for GitHub's keys, whose private halves are not known: without any key, the path for GitHub would
+/// not exist.
 fn github_keys() -> String {
     let key = "-----BEGIN PUBLIC KEY-----\n\
         MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEv9N+dLxuiXI2fuSp2KtsIUExhuvg\n\

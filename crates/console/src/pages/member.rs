@@ -171,7 +171,7 @@ fn events_of(settings: &Settings, username: &Username) -> String {
     )
 }
 
-/// The URL of the list of a former member's keys, which have no access.
+/// The URL of the list of a former member's keys, which give no access.
 fn keys_left_by(settings: &Settings, username: &Username) -> String {
     let fields = [
         ("status", Some(OrganizationKeyTab::WithoutAccess.query_value())),

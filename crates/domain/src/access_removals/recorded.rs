@@ -128,8 +128,8 @@ const fn project_member(event: &AuditEvent) -> Result<AccessRemoval, NewerEvent>
     }
 }
 
-/// The user whose session ended: the event's object, if another user signed in with the same browser, else
-/// its actor.
+/// The user whose session ended: the event's other party, if another user signed in with the same browser,
+/// else its actor.
 const fn user_of_session(event: &AuditEvent) -> Result<UserId, NewerEvent> {
     match (event.object, event.actor) {
         (Some(Subject::User(user)), _) | (None, Actor::User(user)) => Ok(user),

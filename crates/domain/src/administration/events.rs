@@ -1,4 +1,4 @@
-//! Audit events that only the store can make, because it knows what else a change ends.
+//! Audit events that a store completes, because only it knows what a change replaces and what else it ends.
 
 use chrono::{DateTime, Utc};
 

@@ -234,8 +234,8 @@ impl Members {
         self.end(member.organization.id, member.membership.id, act).await
     }
 
-    /// Waits until every server knows which memberships have ended, before a request to leave is answered by
-    /// a user who is not a member: it may be a repetition of one whose answer was lost.
+    /// Waits until every server knows which memberships have ended, before a request to leave from a user who
+    /// is not a member is answered: it may repeat one whose answer was lost.
     pub async fn gone_everywhere(&self) {
         self.to_all_servers.wait().await;
     }

@@ -62,7 +62,7 @@ impl Joining {
     }
 
     /// Creates an account that is a member. An attempt with a taken username reveals that it is taken, so it
-    /// counts: for the invitation, with which only few usernames can be tried, and for the address.
+    /// counts: for the invitation, with which only few taken usernames can be found, and for the address.
     ///
     /// # Errors
     /// See [`AcceptAsNewcomerError`]; then nothing was changed.

@@ -308,7 +308,7 @@ async fn request_body_over_64_kib_is_rejected() {
     answer.refusal(413, "body_too_large");
 }
 
-/// A body that is too large is refused before the operation is known, also where no body belongs.
+/// A `Content-Length` that is too large is refused before the operation is known, also where no body belongs.
 #[tokio::test]
 async fn every_operation_rejects_a_declared_oversized_body() {
     let scene = Scene::new().await;

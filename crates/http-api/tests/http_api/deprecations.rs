@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::documented::DOCUMENT;
 
-/// Whether a part of the document, or a part that it refers to, is deprecated.
+/// Whether a part of the document contains something deprecated, or refers to it.
 fn is_deprecated(part: &Value, document: &Value, seen: &mut BTreeSet<String>) -> bool {
     match part {
         Value::Object(members) => {

@@ -11,7 +11,7 @@ use poem::http::{HeaderMap, HeaderName, HeaderValue, header};
 /// The variables of OpenTelemetry, the one that counts first.
 const VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
 
-/// Headers of the connection or of the message's framing, which the client sets itself.
+/// Headers of the connection, and those that describe the content. The exporter sets them itself.
 const OURS: [HeaderName; 6] = [
     header::HOST,
     header::CONTENT_TYPE,

@@ -277,7 +277,7 @@ async fn tasks_report_their_successes_and_records() {
     assert_eq!(measured.get_user(&token).status, 401);
 }
 
-/// A key whose private half does not exist.
+/// A key whose private half is not known.
 const GITHUB_KEYS: &str = r#"{"public_keys": [{"key_identifier": "one", "is_current": true, "key":
     "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEv9N+dLxuiXI2fuSp2KtsIUExhuvg\n5DaltFQYaijfhFynk2NLCruPJ+gDTNF4SPs04/i06MQadeQo3J4eOXzbqg==\n-----END PUBLIC KEY-----\n"
 }]}"#;

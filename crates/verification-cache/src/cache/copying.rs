@@ -5,8 +5,8 @@ use super::{
     Organizations, Reached, Reaches, UnitWeighter, VerificationCache, cache, reaches_within,
 };
 
-/// What distinguishes a cache from others at one moment: what of it can still be answered, and for how long,
-/// and until when it has a lease.
+/// What distinguishes a cache from others at one moment: the entries that it can still answer with, for how
+/// long, and how much of its lease is left.
 pub(crate) type Fingerprint = (Vec<(u8, Duration)>, Vec<(u8, bool, Duration)>, Option<u64>);
 
 impl Known {
@@ -99,13 +99,13 @@ impl VerificationCache {
         self.age_left(fill.begun, now).filter(|_| is_current)
     }
 
-    /// For how long what was read at this moment may be answered; nothing if it may no more.
+    /// For how long a result read at `begun` may still be answered; `None` once it may not.
     pub(crate) fn age_left(&self, begun: BootTime, now: BootTime) -> Option<Duration> {
         let left = self.left_of(begun.after(self.greatest_age), now);
         (!left.is_zero()).then_some(left)
     }
 
-    /// Nobody waits for the end of what is kept for ever.
+    /// Constant if entries do not age, so that states that differ only in age are one.
     fn left_of(&self, usable_until: BootTime, now: BootTime) -> Duration {
         if self.greatest_age == Duration::MAX || self.mutant == Some(Mutant::AgeIgnored) {
             Duration::MAX

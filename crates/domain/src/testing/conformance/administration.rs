@@ -1,4 +1,4 @@
-//! Cases of the ports of running an organization.
+//! Cases of the administration ports.
 
 mod accept_invitation_cases;
 mod applied_life_cases;
@@ -36,7 +36,7 @@ mod rotated_end_cases;
 mod scene;
 
 super::cases::cases! { $
-    /// Each case of the ports of running an organization by itself: an async function that takes fresh
+    /// Each case of the administration ports by itself: an async function that takes fresh
     /// [`Stores`](super::Stores) and panics if the store breaks the promise that the function is named for.
     administration_cases(Stores), administration_tests
     planned_end_cases {

@@ -1,5 +1,5 @@
-//! Changes on a server whose commits wait for standbys. A schema before PostgreSQL's own returns the views of
-//! such a server.
+//! Changes on a server whose commits wait for standbys. A schema earlier in `search_path` replaces
+//! `pg_stat_activity` by what such a server would show.
 
 use std::time::Duration;
 

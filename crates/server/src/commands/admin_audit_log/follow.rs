@@ -59,8 +59,8 @@ pub(super) struct Outage {
 }
 
 impl Outage {
-    /// Waits before the next attempt, if it may succeed: a server that refuses this process would refuse it
-    /// again.
+    /// Waits before the next attempt, if it may succeed. If the database was cut off, the outcome may be
+    /// unknown, too. A server that refuses this process would refuse it again.
     async fn wait(&mut self, error: StorageError) -> Result<(), Failure> {
         match error {
             StorageError::Unavailable(_) | StorageError::OutcomeUnknown(_) => {}

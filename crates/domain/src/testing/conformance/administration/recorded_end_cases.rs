@@ -1,5 +1,5 @@
-//! What [`PlannedEndStore`](crate::planned_ends::ports::PlannedEndStore) promises, and other methods that
-//! record planned ends that have come.
+//! Cases of [`PlannedEndStore`](crate::planned_ends::ports::PlannedEndStore), and of other methods that record
+//! planned ends that have come.
 
 use std::num::NonZeroU32;
 

@@ -1,4 +1,4 @@
-//! Cases of [`ApiKeys::add`](crate::ports::ApiKeys::add): one caller at a time.
+//! Cases of [`ApiKeys::add`](crate::ports::ApiKeys::add) without concurrent calls.
 
 use chrono::TimeDelta;
 

@@ -1,4 +1,4 @@
-//! Cases of [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke): without concurrent calls.
+//! Cases of [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke) without concurrent calls.
 
 use chrono::TimeDelta;
 

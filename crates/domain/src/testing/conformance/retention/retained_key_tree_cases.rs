@@ -1,5 +1,5 @@
-//! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys)
-//! promises of the keys that stay: a revocation with descendants still ends all of them.
+//! Cases of [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys):
+//! the keys that stay. A revocation with descendants still ends all of them.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
