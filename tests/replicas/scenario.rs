@@ -25,7 +25,7 @@ const LATE: Duration = Duration::from_millis(100);
 /// For how long a standby gets nothing before it is promoted.
 const BEHIND: Duration = Duration::from_millis(800);
 
-const EVERYBODY: &[usize] = &[0, 1, 2];
+const ALL_REPLICAS: &[usize] = &[0, 1, 2];
 const NO_REPLICA: &[usize] = &[];
 /// Whom it happens to when it happens to one.
 const ONE: usize = 1;
@@ -229,7 +229,7 @@ impl Scenario {
     pub(crate) const fn without_database(self) -> &'static [usize] {
         match self {
             Self::OneCutOff => &[ONE],
-            Self::DatabaseStopped | Self::DatabaseCutOff | Self::DatabaseExhausted => EVERYBODY,
+            Self::DatabaseStopped | Self::DatabaseCutOff | Self::DatabaseExhausted => ALL_REPLICAS,
             _ => NO_REPLICA,
         }
     }
@@ -247,7 +247,7 @@ impl Scenario {
             | Self::Pooled => NO_REPLICA,
             Self::OneCutOff | Self::OneStopped | Self::OneKilled => &[ONE],
             Self::DatabaseStopped | Self::DatabaseCutOff | Self::DatabaseExhausted | Self::Failover => {
-                EVERYBODY
+                ALL_REPLICAS
             }
         }
     }
@@ -256,7 +256,7 @@ impl Scenario {
     /// for a while.
     pub(crate) const fn may_not_revoke(self) -> &'static [usize] {
         match self {
-            Self::OneCutOff | Self::OneStopped => EVERYBODY,
+            Self::OneCutOff | Self::OneStopped => ALL_REPLICAS,
             // A change for which a connection must be opened takes nearly as long as it may.
             Self::LookupsSlow => &[ONE],
             _ => self.may_not_verify(),

@@ -76,7 +76,7 @@ pub(crate) struct TurnRequest {
 }
 
 /// The turn of one change, until it is dropped.
-struct Turn {
+struct ChangeTurn {
     _permit: FairPermit,
     _place: Place,
 }
@@ -95,10 +95,10 @@ impl TurnRequest {
         }
     }
 
-    async fn wait(self, until: Instant) -> Result<Turn, StorageError> {
+    async fn wait(self, until: Instant) -> Result<ChangeTurn, StorageError> {
         let (semaphore, place) = self.of.join(self.consumer);
         match timeout_at(until, self.client.run(semaphore.acquire())).await {
-            Ok(permit) => Ok(Turn {
+            Ok(permit) => Ok(ChangeTurn {
                 _permit: permit,
                 _place: place,
             }),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     /// Asks for a turn from each of several addresses, and returns those that are granted at once.
-    fn at_once(addresses: u8, turn: &TurnRequest) -> Vec<Turn> {
+    fn at_once(addresses: u8, turn: &TurnRequest) -> Vec<ChangeTurn> {
         let from = |address| {
             let client = Client::At([192, 0, 2, address].into());
             client.run(turn.clone().wait(soon())).now_or_never()?.ok()
@@ -200,7 +200,7 @@ mod tests {
     #[tokio::test]
     async fn many_keys_leave_turns_to_revocations_and_other_consumers() {
         let turns = KeyChangeTurns::of_store(16);
-        let of_keys: Vec<Vec<Turn>> = (0..50)
+        let of_keys: Vec<Vec<ChangeTurn>> = (0..50)
             .map(|number| at_once(1, &turns.of_change(consumer(1), &key(number))))
             .collect();
         assert_eq!(of_keys.iter().flatten().count(), MAX_AT_ONCE);

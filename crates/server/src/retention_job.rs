@@ -33,7 +33,7 @@ pub(crate) struct RetentionJob {
     failing: HashSet<RetentionClass>,
     /// The last run could not check the clock.
     cannot_begin: bool,
-    has_told_who_may: bool,
+    has_logged_missing_right: bool,
     runs: Arc<Runs>,
 }
 
@@ -43,7 +43,7 @@ impl RetentionJob {
             retention,
             failing: HashSet::new(),
             cannot_begin: false,
-            has_told_who_may: false,
+            has_logged_missing_right: false,
             runs: Runs::of("retention"),
         }
     }
@@ -146,7 +146,7 @@ impl RetentionJob {
 
     /// Logged once, because only an administrator can resolve it.
     fn log_not_allowed(&mut self) {
-        if !self.has_told_who_may {
+        if !self.has_logged_missing_right {
             warn!(
                 "old audit events cannot be removed, because this server's database role can only add events: run `{}` \
                  regularly, with the same options, and with the URL of the role that owns the tables in \
@@ -154,7 +154,7 @@ impl RetentionJob {
                 program::command_on_this_database("clean-up")
             );
         }
-        self.has_told_who_may = true;
+        self.has_logged_missing_right = true;
     }
 
     /// One line when something begins to fail, and one when everything works again.

@@ -8,21 +8,21 @@
 //! meanwhile models one that is stopped.
 
 mod database;
+mod explored_change;
 mod machine;
 mod revoker;
-mod subject;
 mod walk;
 mod watch;
 mod world;
 
 use crate::mutant::Mutant;
-use subject::Subject;
+use explored_change::ExploredChange;
 use walk::{Finding, walk};
 use world::{Bounds, LeaseClock};
 
 /// One replica, and a key that is revoked.
 const ONE_KEY: Bounds = Bounds {
-    subject: Subject::Key,
+    change: ExploredChange::Key,
     replicas: 1,
     pausing: 1,
     revocations: 1,
@@ -89,13 +89,13 @@ const MISLED: Bounds = Bounds { misled: 1, ..ONE_KEY };
 
 /// A consumer is removed from its only project.
 const REMOVED: Bounds = Bounds {
-    subject: Subject::Removal,
+    change: ExploredChange::Removal,
     ..LOSSES
 };
 
 /// A consumer is added to its first project.
 const ADDED: Bounds = Bounds {
-    subject: Subject::Addition,
+    change: ExploredChange::Addition,
     ..REMOVED
 };
 

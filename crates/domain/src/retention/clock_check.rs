@@ -22,7 +22,7 @@ pub struct ClockWitnesses {
     /// The time when the clock was last trusted. Before the first check: when the tables were created, or the
     /// time of the newest imported event. Not the newest event of all, which may have been timed by the
     /// doubtful clock.
-    pub believed_at: DateTime<Utc>,
+    pub trusted_at: DateTime<Utc>,
 }
 
 /// Why a clock is not trusted.
@@ -48,7 +48,7 @@ pub enum ClockDoubt {
 
 impl ClockWitnesses {
     /// Checks a clock that shows `now`, and that an administrator may have confirmed. If it is trusted, the
-    /// store MUST keep this time as [`believed_at`](Self::believed_at).
+    /// store MUST keep this time as [`trusted_at`](Self::trusted_at).
     ///
     /// # Errors
     /// Why the clock is not trusted. A confirmation does not help if two clocks differ.
@@ -58,7 +58,7 @@ impl ClockWitnesses {
         {
             return Err(ClockDoubt::Differs { ours: now, database });
         }
-        let last = self.believed_at;
+        let last = self.trusted_at;
         if (now - last).abs() > MAX_CLOCK_JUMP && !is_confirmed {
             return Err(ClockDoubt::Jumped { ours: now, last });
         }
@@ -74,10 +74,10 @@ mod tests {
         moment.parse().unwrap()
     }
 
-    fn believed_at(moment: &str) -> ClockWitnesses {
+    fn trusted_at(moment: &str) -> ClockWitnesses {
         ClockWitnesses {
             database: None,
-            believed_at: at(moment),
+            trusted_at: at(moment),
         }
     }
 
@@ -86,11 +86,11 @@ mod tests {
     fn looks(mut witnesses: ClockWitnesses, moments: &[&str]) -> Vec<bool> {
         let look = |moment: &&str| {
             let now = at(moment);
-            let is_believed = witnesses.check(now, false).is_ok();
-            if is_believed {
-                witnesses.believed_at = now;
+            let is_trusted = witnesses.check(now, false).is_ok();
+            if is_trusted {
+                witnesses.trusted_at = now;
             }
-            is_believed
+            is_trusted
         };
         moments.iter().map(look).collect()
     }
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn steady_clock_is_trusted() {
         let looks = looks(
-            believed_at("2026-01-01T00:00:00Z"),
+            trusted_at("2026-01-01T00:00:00Z"),
             &[
                 "2026-01-01T01:00:00Z",
                 "2026-01-08T01:00:00Z",
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn jumped_clock_is_not_trusted_after_any_duration() {
         let looks = looks(
-            believed_at("2026-01-01T00:00:00Z"),
+            trusted_at("2026-01-01T00:00:00Z"),
             &[
                 "2027-02-05T00:00:00Z",
                 "2027-02-06T00:00:00Z",
@@ -129,13 +129,13 @@ mod tests {
     #[test]
     fn jumped_clock_is_trusted_after_confirmation() {
         let leapt = at("2027-02-05T00:00:00Z");
-        assert_eq!(believed_at("2026-01-01T00:00:00Z").check(leapt, true), Ok(()));
+        assert_eq!(trusted_at("2026-01-01T00:00:00Z").check(leapt, true), Ok(()));
     }
 
     #[test]
     fn clock_set_far_back_keeps_the_trusted_time() {
         let looks = looks(
-            believed_at("2026-01-01T00:00:00Z"),
+            trusted_at("2026-01-01T00:00:00Z"),
             &["1970-01-01T00:00:10Z", "2026-01-01T00:01:00Z"],
         );
         assert_eq!(looks, [false, true]);
@@ -145,7 +145,7 @@ mod tests {
     fn clocks_minutes_apart_are_not_trusted_despite_confirmation() {
         let witnesses = ClockWitnesses {
             database: Some(at("2026-01-01T00:00:00Z")),
-            ..believed_at("2026-01-01T00:00:00Z")
+            ..trusted_at("2026-01-01T00:00:00Z")
         };
         for right in ["2026-01-01T00:05:00Z", "2025-12-31T23:55:00Z"] {
             assert_eq!(witnesses.check(at(right), false), Ok(()));

@@ -82,7 +82,7 @@ struct State {
     browser_key: Option<BrowserKey>,
     events: Vec<AuditEvent>,
     numbers: event_numbers::Numbers,
-    clock_believed_at: Option<DateTime<Utc>>,
+    clock_trusted_at: Option<DateTime<Utc>>,
     access: access::Access,
 }
 

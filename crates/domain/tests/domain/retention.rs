@@ -17,12 +17,12 @@ use keyward_domain::testing::Builder;
 
 const BATCH_SIZE: u32 = Retention::BATCH_SIZE;
 
-/// A run of a retention whose clock is believed.
+/// A run of a retention whose clock is trusted.
 async fn run(mut store: MockRetentionStore, periods: RetentionPeriods) -> RetentionRun {
     store.expect_check_clock().returning(|_, _| Ok(None));
     match retention(store, periods).0.begin().await {
         Ok(run) => run,
-        Err(error) => unreachable!("the mock believes the clock: {error}"),
+        Err(error) => unreachable!("the mock trusts the clock: {error}"),
     }
 }
 

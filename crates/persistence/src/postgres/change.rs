@@ -137,7 +137,7 @@ where
     // rolls back; after that, the server decides.
     let Ok((over, outcome)) = finished else {
         return Err(if progress.is_committing() {
-            store.given_up_commits.note();
+            store.abandoned_commits.note();
             StorageError::OutcomeUnknown(TooSlow::Commit.into()).into()
         } else {
             StorageError::Unavailable(TooSlow::Answer.into()).into()
@@ -173,10 +173,10 @@ where
     W: Work<AsyncPgConnection, T, E>,
 {
     let connection = connection.get();
-    let given_up_after = store.timeouts.given_up_commit();
+    let abandoned_after = store.timeouts.abandoned_commit();
     if store
-        .given_up_commits
-        .one_waits_for_standby(connection, given_up_after)
+        .abandoned_commits
+        .one_waits_for_standby(connection, abandoned_after)
         .await
     {
         return (true, Err(StorageError::Unavailable(StandbyAway.into()).into()));

@@ -17,7 +17,7 @@ use keyward_domain::token::TokenDigest;
 use tokio::time::{Instant, timeout_at};
 use tracing::Span;
 
-use super::lookup_queue::{Answer, MAX_TOGETHER, Turn};
+use super::lookup_queue::{Answer, MAX_TOGETHER, QueryTurn};
 use super::schema::api_keys;
 use super::sql::credentials::{CredentialRow, columns, credentials, find as find_one};
 use super::store::{PostgresStore, SYSTEM};
@@ -56,14 +56,14 @@ impl Credentials for PostgresStore {
 
 /// Queries once in the trace of the caller who got the turn, and then for further waiting lookups outside of
 /// it.
-async fn ask_and_continue(store: PostgresStore, turn: Turn) {
+async fn ask_and_continue(store: PostgresStore, turn: QueryTurn) {
     ask(&store, &turn).await;
     if let Some(turn) = turn.again() {
         tokio::spawn(Client::Lookups.run(ask_while_lookups_wait(store, turn)));
     }
 }
 
-async fn ask_while_lookups_wait(store: PostgresStore, turn: Turn) {
+async fn ask_while_lookups_wait(store: PostgresStore, turn: QueryTurn) {
     let mut next = Some(turn);
     while let Some(turn) = next {
         ask(&store, &turn).await;
@@ -72,7 +72,7 @@ async fn ask_while_lookups_wait(store: PostgresStore, turn: Turn) {
 }
 
 /// Answers the lookups of one statement. All have its error, if it fails.
-async fn ask(store: &PostgresStore, turn: &Turn) {
+async fn ask(store: &PostgresStore, turn: &QueryTurn) {
     let lookups = turn.take();
     let digests: Vec<TokenDigest> = lookups.iter().map(|lookup| lookup.digest).collect();
     // Other turns have queried all of them, or their callers no longer wait.

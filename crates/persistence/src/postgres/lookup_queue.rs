@@ -48,7 +48,7 @@ pub(super) struct Lookup {
 }
 
 /// The right to ask for lookups that wait. It ends when this is dropped.
-pub(super) struct Turn {
+pub(super) struct QueryTurn {
     of: Arc<LookupQueue>,
     is_over: bool,
 }
@@ -62,13 +62,16 @@ impl Lookup {
 
 impl LookupQueue {
     /// Adds a lookup. A caller that gets a turn MUST run the query; one that gets none is answered by another's.
-    pub(super) fn add(self: &Arc<Self>, digest: TokenDigest) -> (oneshot::Receiver<Answer>, Option<Turn>) {
+    pub(super) fn add(
+        self: &Arc<Self>,
+        digest: TokenDigest,
+    ) -> (oneshot::Receiver<Answer>, Option<QueryTurn>) {
         let (answer, answered) = oneshot::channel();
         let mut queue = self.0.lock();
         queue.add(Client::current(), Lookup { digest, answer });
         let turn = (queue.turns < MAX_TURNS).then(|| {
             queue.turns += 1;
-            Turn {
+            QueryTurn {
                 of: Arc::clone(self),
                 is_over: false,
             }
@@ -120,7 +123,7 @@ impl Queue {
     }
 }
 
-impl Turn {
+impl QueryTurn {
     /// The lookups to query now, without those whose callers no longer wait.
     pub(super) fn take(&self) -> Vec<Lookup> {
         let mut queue = self.of.0.lock();
@@ -142,7 +145,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for QueryTurn {
     fn drop(&mut self) {
         if !self.is_over {
             self.of.0.lock().turns -= 1;
@@ -194,7 +197,7 @@ mod tests {
     #[test]
     fn many_waiting_lookups_take_several_statements() {
         let queue = Arc::new(LookupQueue::default());
-        let turns: Vec<Turn> = (0..MAX_TURNS).filter_map(|_| queue.add(digest(0)).1).collect();
+        let turns: Vec<QueryTurn> = (0..MAX_TURNS).filter_map(|_| queue.add(digest(0)).1).collect();
         let mut waiting: Vec<_> = (0..=MAX_TOGETHER).map(|_| queue.add(digest(1)).0).collect();
         let turn = turns.into_iter().next().unwrap();
         assert_eq!(
@@ -210,7 +213,7 @@ mod tests {
     #[tokio::test]
     async fn client_waits_for_one_lookup_of_each_flooding_one() {
         let queue = Arc::new(LookupQueue::default());
-        let turns: Vec<Turn> = (0..MAX_TURNS).filter_map(|_| queue.add(digest(0)).1).collect();
+        let turns: Vec<QueryTurn> = (0..MAX_TURNS).filter_map(|_| queue.add(digest(0)).1).collect();
         let mut waiting = Vec::new();
         for number in 1..=40 {
             let client = Client::At([192, 0, 2, number].into());

@@ -20,12 +20,12 @@ use tracing::warn;
 #[error("commits wait for a synchronous standby")]
 pub(super) struct StandbyAway;
 
-/// How many commits were given up that may still wait for a standby.
+/// How many commits were abandoned that may still wait for a standby.
 #[derive(Clone, Default)]
-pub(super) struct GivenUpCommits(Arc<AtomicU64>);
+pub(super) struct AbandonedCommits(Arc<AtomicU64>);
 
-impl GivenUpCommits {
-    /// Notes that a commit was given up.
+impl AbandonedCommits {
+    /// Notes that a commit was abandoned.
     pub(super) fn note(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
@@ -38,8 +38,8 @@ impl GivenUpCommits {
         mut connection: &AsyncPgConnection,
         for_long: Duration,
     ) -> bool {
-        let given_up = AtomicU64::load(&self.0, Ordering::Relaxed);
-        if given_up == 0 {
+        let abandoned = AtomicU64::load(&self.0, Ordering::Relaxed);
+        if abandoned == 0 {
             return false;
         }
         let waiting = sql::<Bool>(
@@ -54,10 +54,10 @@ impl GivenUpCommits {
             false
         });
         if !one_waits {
-            // Not of those that were given up meanwhile.
+            // Not of those that were abandoned meanwhile.
             _ = self
                 .0
-                .compare_exchange(given_up, 0, Ordering::Relaxed, Ordering::Relaxed);
+                .compare_exchange(abandoned, 0, Ordering::Relaxed, Ordering::Relaxed);
         }
         one_waits
     }

@@ -20,7 +20,7 @@ use super::errors::{is_cut, storage_error};
 use super::liveness::Liveness;
 use super::lookup_queue::LookupQueue;
 use super::numbering::LISTEN;
-use super::standby::GivenUpCommits;
+use super::standby::AbandonedCommits;
 use super::tls::TlsError;
 use crate::abort::{Abort, TooSlow, Work};
 use crate::fair_semaphore::{FairPermit, FairSemaphore, WaitObserver};
@@ -47,7 +47,7 @@ pub struct PostgresStore {
     pub(super) lookups: Arc<LookupQueue>,
     pub(super) key_change_turns: KeyChangeTurns,
     pub(super) timeouts: Timeouts,
-    pub(super) given_up_commits: GivenUpCommits,
+    pub(super) abandoned_commits: AbandonedCommits,
     pub(super) migrations: KnownMigrations,
     /// Whether its connections listen to changes of access.
     pub(super) listens: bool,
@@ -61,9 +61,9 @@ pub(super) struct Timeouts {
 }
 
 impl Timeouts {
-    /// For how long a commit waits at least that is given up: a change that has not begun to commit at the
+    /// The minimum time that an abandoned commit has waited: a change that has not begun to commit at the
     /// answer deadline is withdrawn, and it may take a step to reach the server.
-    pub(super) fn given_up_commit(self) -> Duration {
+    pub(super) fn abandoned_commit(self) -> Duration {
         self.outcome.saturating_sub(self.answer + self.step)
     }
 }
@@ -112,7 +112,7 @@ impl PostgresStore {
             lookups: Arc::default(),
             key_change_turns: KeyChangeTurns::of_store(max_connections),
             timeouts,
-            given_up_commits: GivenUpCommits::default(),
+            abandoned_commits: AbandonedCommits::default(),
             migrations: KnownMigrations::postgres(),
             listens: false,
         })

@@ -53,7 +53,7 @@ impl RetentionStore for Store {
                 database,
                 // If the row is missing or unreadable, no clock is trusted until an administrator confirms
                 // it.
-                believed_at: believed_at.and_then(|at| at.0.ok()).unwrap_or_default(),
+                trusted_at: believed_at.and_then(|at| at.0.ok()).unwrap_or_default(),
             };
             if let Err(doubt) = witnesses.check(now, is_confirmed) {
                 return Ok(Some(doubt));

@@ -7,14 +7,14 @@ use keyward_domain::access_changes::{
 };
 use uuid::Uuid;
 
-use super::subject::{Key, Subject};
+use super::explored_change::{ExploredChange, Key};
 
 /// How many changes the log holds.
 const LOGGED: usize = 1;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Database {
-    subject: Subject,
+    change: ExploredChange,
     revoked: [bool; 2],
     counter: u64,
     log: Vec<(u64, Key)>,
@@ -22,9 +22,9 @@ pub(super) struct Database {
 }
 
 impl Database {
-    pub(super) fn new(subject: Subject) -> Self {
+    pub(super) fn new(change: ExploredChange) -> Self {
         Self {
-            subject,
+            change,
             ..Self::default()
         }
     }
@@ -53,7 +53,7 @@ impl Database {
             counter: ChangeNumber::from_u64(self.counter),
             acknowledged: self.rows.get(&replica).map(|seen| ChangeNumber::from_u64(*seen)),
             changes: changes
-                .map(|(number, key)| (ChangeNumber::from_u64(*number), self.subject.concern(*key)))
+                .map(|(number, key)| (ChangeNumber::from_u64(*number), self.change.concern(*key)))
                 .collect(),
         }
     }

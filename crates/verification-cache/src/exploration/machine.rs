@@ -7,7 +7,7 @@ use std::time::Duration;
 use keyward_domain::access_changes::{ChangeNumber, PolledChanges};
 
 use super::database::Database;
-use super::subject::{Key, Subject};
+use super::explored_change::{ExploredChange, Key};
 use crate::boot_time::BootTime;
 use crate::cache::{CacheFingerprint, Known};
 use crate::mutant::Mutant;
@@ -16,7 +16,7 @@ use crate::{Acknowledgement, Fill, LEASE, Next, Replica, VerificationCache};
 pub(super) struct Machine {
     /// New at each start.
     pub(super) id: u8,
-    subject: Subject,
+    change: ExploredChange,
     cache: Arc<VerificationCache>,
     replica: Replica,
     poller: Poller,
@@ -111,11 +111,16 @@ pub(super) enum Verified {
 }
 
 impl Machine {
-    pub(super) fn start(id: u8, subject: Subject, greatest_age: Duration, mutant: Option<Mutant>) -> Self {
+    pub(super) fn start(
+        id: u8,
+        change: ExploredChange,
+        greatest_age: Duration,
+        mutant: Option<Mutant>,
+    ) -> Self {
         let cache = Arc::new(VerificationCache::small(greatest_age, mutant));
         Self {
             id,
-            subject,
+            change,
             replica: Replica::new(Arc::clone(&cache)),
             cache,
             poller: Poller::Unregistered,
@@ -127,7 +132,7 @@ impl Machine {
         let cache = Arc::new(self.cache.fork());
         Self {
             id: self.id,
-            subject: self.subject,
+            change: self.change,
             replica: self.replica.fork(Arc::clone(&cache)),
             cache,
             poller: self.poller.clone(),
@@ -146,7 +151,7 @@ impl Machine {
                 (taken.sent(), Some(taken.counter()), None, *is_registered)
             }
         };
-        let fills = |key, fill: Fill| self.subject.would_fill(&self.cache, fill, key, now);
+        let fills = |key, fill: Fill| self.change.would_fill(&self.cache, fill, key, now);
         let none = [None; 2];
         // Whether the lease covers that moment, and whether it will if the poll under way is answered. The
         // leases of later polls all do.
@@ -236,7 +241,7 @@ impl Machine {
                 Verified::NotYet
             }
             Verification::Begun { key, now, is_late } => {
-                if let Some(found) = self.subject.find(&self.cache, key, now) {
+                if let Some(found) = self.change.find(&self.cache, key, now) {
                     return self.answer(found && is_late);
                 }
                 let half = match self.cache.mutant() {
@@ -283,7 +288,7 @@ impl Machine {
             } => {
                 if let Some(fill) = fill {
                     // As it was read, even if it was revoked since.
-                    self.subject.fill(&self.cache, fill, key, found);
+                    self.change.fill(&self.cache, fill, key, found);
                 }
                 self.answer(found && is_late)
             }

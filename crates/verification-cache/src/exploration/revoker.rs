@@ -6,7 +6,7 @@ use std::time::Duration;
 use keyward_domain::access_changes::ChangeNumber;
 
 use super::database::Database;
-use super::subject::Key;
+use super::explored_change::Key;
 use super::watch::Watch;
 use crate::boot_time::BootTime;
 use crate::mutant::Mutant;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use keyward_domain::access_changes::RegisteredReplicas;
 
 use super::database::Database;
+use super::explored_change::{ExploredChange, Key};
 use super::machine::{self, Machine, Verified};
 use super::revoker::{self, Revoker};
-use super::subject::{Key, Subject};
 use super::watch::Watch;
 use crate::LEASE;
 use crate::boot_time::BootTime;
@@ -16,7 +16,7 @@ use crate::mutant::Mutant;
 /// How far to look.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    pub(super) subject: Subject,
+    pub(super) change: ExploredChange,
     pub(super) replicas: u8,
     /// How many of them may pause within a round of polling, and before a verification's query. Of the others
     /// a whole round is one step, and so is all that comes before the query, or there would be too many
@@ -127,10 +127,10 @@ impl World {
             slept: 0,
             set_back: 0,
             started: bounds.replicas,
-            database: Database::new(bounds.subject),
+            database: Database::new(bounds.change),
             backup: None,
             machines: (0..bounds.replicas)
-                .map(|id| Machine::start(id, bounds.subject, greatest_age, mutant))
+                .map(|id| Machine::start(id, bounds.change, greatest_age, mutant))
                 .collect(),
             revokers: first.chain(again).collect(),
             watch: Watch::default(),
@@ -278,9 +278,8 @@ impl World {
                 self.bounds.losses -= 1;
             }
             Step::Restart(machine) => {
-                let subject = self.bounds.subject;
-                self.machines[machine] =
-                    Machine::start(self.started, subject, self.greatest_age, self.mutant);
+                let change = self.bounds.change;
+                self.machines[machine] = Machine::start(self.started, change, self.greatest_age, self.mutant);
                 self.started += 1;
                 self.bounds.restarts -= 1;
             }

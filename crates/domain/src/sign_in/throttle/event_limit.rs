@@ -51,9 +51,12 @@ impl EventLimit {
                 vec![of("current limits", user.as_uuid().as_bytes(), ONE_AN_HOUR)]
             }
             Self::UncheckedFrom(full) => {
-                vec![of("limits by", full.as_bytes(), ONE_AN_HOUR), Self::of_unknown()]
+                vec![
+                    of("limits by", full.as_bytes(), ONE_AN_HOUR),
+                    Self::of_unknown_usernames(),
+                ]
             }
-            Self::UnknownUsername => vec![Self::of_unknown()],
+            Self::UnknownUsername => vec![Self::of_unknown_usernames()],
             Self::RefusedUses { of: key, within } => vec![
                 of("refused uses of", key.as_uuid().as_bytes(), ONE_AN_HOUR),
                 of("refused uses in", within.as_uuid().as_bytes(), REFUSED_USES),
@@ -68,7 +71,8 @@ impl EventLimit {
         }
     }
 
-    fn of_unknown() -> ThrottleBucket {
+    fn of_unknown_usernames() -> ThrottleBucket {
+        // The name is part of the stored bucket, so it must not change.
         ThrottleBucket::of("refusals of nobody", &[], OF_UNKNOWN_USERNAMES)
     }
 }

@@ -25,11 +25,11 @@ impl RetentionStore for MemoryStore {
         let begun = state.events.first().map(|event| event.at);
         let witnesses = ClockWitnesses {
             database: None,
-            believed_at: state.clock_believed_at.or(begun).unwrap_or_default(),
+            trusted_at: state.clock_trusted_at.or(begun).unwrap_or_default(),
         };
         let doubt = witnesses.check(now, is_confirmed).err();
         if doubt.is_none() {
-            state.clock_believed_at = Some(now);
+            state.clock_trusted_at = Some(now);
         }
         Ok(doubt)
     }

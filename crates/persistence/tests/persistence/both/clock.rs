@@ -133,7 +133,7 @@ async fn confirmed_clock_after_downtime_removes_old_events_with_one_event(databa
     }
     let confirmed = retention(&scene, now).begin_by_confirmed_clock().await;
     drop(confirmed.expect("no doubt"));
-    // From then on it is believed without being confirmed again.
+    // From then on it is trusted without being confirmed again.
     let mut run = retention(&scene, now).begin().await.expect("no doubt");
     let mut removed = 0;
     loop {

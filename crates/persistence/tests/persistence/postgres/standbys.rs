@@ -34,7 +34,7 @@ async fn add_key(fixture: &Fixture, store: &PostgresStore) -> Result<(), Storage
 }
 
 #[tokio::test]
-async fn changes_are_refused_while_given_up_commits_wait_for_standbys() {
+async fn changes_are_refused_while_abandoned_commits_wait_for_standbys() {
     let fixture = Fixture::new().await;
     add_schema_in_front(&fixture).await;
     let mut config = long_timeouts(fixture.database.url());
@@ -53,7 +53,7 @@ async fn changes_are_refused_while_given_up_commits_wait_for_standbys() {
     waits_since("1 hour").await;
     add_key(&fixture, &store)
         .await
-        .expect("no commit was given up here");
+        .expect("no commit was abandoned here");
 
     fixture.execute(&slow_commit(5)).await;
     let late = add_key(&fixture, &store).await;

@@ -59,7 +59,7 @@ async fn change_blocked_by_another_process_is_abandoned_completely() {
         "{outcome:?}"
     );
     blocker.batch_execute("ROLLBACK").expect("the lock is let go");
-    // Comes after the one that was given up, which may hold the writer for one more moment.
+    // Comes after the one that was abandoned, which may hold the writer for one more moment.
     eventually("the next change is made", async || {
         fixture.add(fixture.new_key("in time")).await.is_ok()
     })

@@ -1,4 +1,4 @@
-//! What changes in a walk, and what a verification asks for.
+//! The kinds of change that walks explore, and the lookups that the changes concern.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -17,13 +17,13 @@ use crate::boot_time::BootTime;
 use crate::reaches::Reached;
 use crate::{Fill, VerificationCache};
 
-/// Which of two.
+/// The number of one of two keys, or of two consumers.
 pub(super) type Key = usize;
 
-/// What changes. A walk has the words of a revocation for all of them: to revoke is to change, and to accept
-/// is to answer what was so before.
+/// What changes in a walk, which uses the words of a revocation for all of them: to revoke is to make the
+/// change, and to accept is to answer as before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(super) enum Subject {
+pub(super) enum ExploredChange {
     /// A key is revoked.
     #[default]
     Key,
@@ -33,7 +33,7 @@ pub(super) enum Subject {
     Addition,
 }
 
-impl Subject {
+impl ExploredChange {
     pub(super) const fn concern(self, key: Key) -> Concern {
         match self {
             Self::Key => Concern::ApiKey(api_key(key)),
@@ -41,7 +41,7 @@ impl Subject {
         }
     }
 
-    /// Whether what the cache answers was so before the change, if it answers.
+    /// Whether the cache answers as before the change; `None` if it does not answer.
     pub(super) fn find(self, cache: &VerificationCache, key: Key, now: BootTime) -> Option<bool> {
         match self {
             Self::Key => cache.find(&digest(key), now).map(|_| true),
@@ -61,7 +61,7 @@ impl Subject {
         }
     }
 
-    /// For how long what a query finds would be remembered, before the change and after it.
+    /// For how long the result of a query would be remembered, before the change and after it.
     pub(super) fn would_fill(
         self,
         cache: &VerificationCache,
@@ -110,7 +110,7 @@ const fn consumer(key: Key) -> MembershipId {
     MembershipId::from_uuid(Uuid::from_u128(5 + key as u128))
 }
 
-/// What a query finds while the key is valid.
+/// The credential that a query finds while the key is valid.
 fn valid(key: Key) -> &'static Credential {
     static VALID: LazyLock<[Credential; 2]> = LazyLock::new(|| [0, 1].map(credential));
     &VALID[key]
