@@ -75,15 +75,15 @@ macro_rules! kept {
     };
 }
 
-/// Locks the rows and skips those that another transaction has locked (SKIP LOCKED).
-macro_rules! held_by_nobody {
+/// Locks the rows, and skips those that another transaction has locked or refers to anew (SKIP LOCKED).
+macro_rules! skip_referenced {
     ($query:expr) => {
         $query.for_update().skip_locked()
     };
 }
 
-/// The same, but others may add references to the rows.
-macro_rules! locked_by_nobody {
+/// The same, but others may add references to the rows meanwhile.
+macro_rules! skip_locked {
     ($query:expr) => {
         $query.for_no_key_update().skip_locked()
     };
@@ -187,8 +187,8 @@ macro_rules! of_organization {
     };
 }
 pub(super) use {
-    cancellable, contains, held_by_nobody, in_organization_of_membership, indexed_end, kept, locked,
-    locked_by_nobody, named, newest, newest_planned_once, of_organization, pipeline, planned_each_time,
+    cancellable, contains, in_organization_of_membership, indexed_end, kept, locked, named, newest,
+    newest_planned_once, of_organization, pipeline, planned_each_time, skip_locked, skip_referenced,
     sorted_newest,
 };
 

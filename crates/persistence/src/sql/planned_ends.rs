@@ -22,8 +22,8 @@ use uuid::Uuid;
 
 use super::api_keys::revoke::write_revocation;
 use super::dialect::{
-    Connection, Pipelined, RunQueryDsl, Store, begin, listed, lock_keys, locked, locked_by_nobody, pipeline,
-    retention, write_events,
+    Connection, Pipelined, RunQueryDsl, Store, begin, listed, lock_keys, locked, pipeline, retention,
+    skip_locked, write_events,
 };
 use super::due_keys::{DueKey, StoredDueKey, record_ends_of_keys};
 use super::end_of_membership::record_ends_of_memberships;
@@ -167,7 +167,7 @@ async fn lock_free_consumers(
     let consumers = memberships::table
         .filter(memberships::id.eq_any(consumers))
         .select(memberships::id);
-    locked_by_nobody!(consumers).load(connection).await
+    skip_locked!(consumers).load(connection).await
 }
 
 async fn record_some_of_memberships(
@@ -183,7 +183,7 @@ async fn record_some_of_memberships(
     let held = organizations::table
         .filter(organizations::id.eq_any(organizations))
         .select(organizations::id);
-    let held: Vec<StoredId> = locked_by_nobody!(held).load(connection).await?;
+    let held: Vec<StoredId> = skip_locked!(held).load(connection).await?;
     let due = memberships::table
         .filter(memberships::id.eq_any(found))
         .filter(memberships::organization_id.eq_any(held))

@@ -22,7 +22,7 @@ use keyward_domain::sign_in::session::Session;
 use uuid::Uuid;
 
 use super::api_keys::forget_idempotency_keys;
-use super::dialect::{Moment, RunQueryDsl, Store, held_by_nobody, retention};
+use super::dialect::{Moment, RunQueryDsl, Store, retention, skip_referenced};
 use super::events::write_event;
 use super::schema::{api_keys, audit_events, invitations, retention_clock, sessions, sign_in_throttle};
 use crate::abort::Abort;
@@ -127,7 +127,7 @@ impl RetentionStore for Store {
                 .order(ended_at())
                 .limit(i64::from(at_most))
                 .select(invitations::id);
-            let ended: Vec<StoredId> = held_by_nobody!(ended).load(connection).await?;
+            let ended: Vec<StoredId> = skip_referenced!(ended).load(connection).await?;
             let removed = diesel::delete(invitations::table.filter(invitations::id.eq_any(ended)))
                 .execute(connection)
                 .await?;
@@ -153,7 +153,7 @@ impl RetentionStore for Store {
                 .filter(is_unused.or(sessions::started_at.le(StoredMoment::from(started))))
                 .limit(i64::from(at_most))
                 .select(sessions::id);
-            let expired: Vec<StoredId> = held_by_nobody!(expired).load(connection).await?;
+            let expired: Vec<StoredId> = skip_referenced!(expired).load(connection).await?;
             let removed = diesel::delete(sessions::table.filter(sessions::id.eq_any(expired)))
                 .execute(connection)
                 .await?;
@@ -173,7 +173,7 @@ impl RetentionStore for Store {
                 .order(api_keys::created_at)
                 .limit(i64::from(at_most))
                 .select(api_keys::id);
-            let old: Vec<StoredId> = held_by_nobody!(old).load(connection).await?;
+            let old: Vec<StoredId> = skip_referenced!(old).load(connection).await?;
             if old.is_empty() {
                 return Ok(0);
             }
@@ -193,7 +193,7 @@ impl RetentionStore for Store {
                 .order(sign_in_throttle::empty_at)
                 .limit(i64::from(at_most))
                 .select(sign_in_throttle::bucket);
-            let empty: Vec<Vec<u8>> = held_by_nobody!(empty).load(connection).await?;
+            let empty: Vec<Vec<u8>> = skip_referenced!(empty).load(connection).await?;
             let of_these = sign_in_throttle::table.filter(sign_in_throttle::bucket.eq_any(empty));
             let removed = diesel::delete(of_these).execute(connection).await?;
             Ok(to_u32(removed))

@@ -52,14 +52,14 @@ macro_rules! kept {
 }
 
 /// A query of rows that no other transaction has locked: all of them, as for `locked`.
-macro_rules! held_by_nobody {
+macro_rules! skip_referenced {
     ($query:expr) => {
         $query
     };
 }
 
-/// The same as `held_by_nobody`.
-macro_rules! locked_by_nobody {
+/// The same as `skip_referenced`.
+macro_rules! skip_locked {
     ($query:expr) => {
         $query
     };
@@ -151,8 +151,8 @@ macro_rules! of_organization {
     };
 }
 pub(super) use {
-    cancellable, contains, held_by_nobody, in_organization_of_membership, indexed_end, kept, locked,
-    locked_by_nobody, named, newest, newest_planned_once, of_organization, pipeline, planned_each_time,
+    cancellable, contains, in_organization_of_membership, indexed_end, kept, locked, named, newest,
+    newest_planned_once, of_organization, pipeline, planned_each_time, skip_locked, skip_referenced,
     sorted_newest,
 };
 

@@ -5,7 +5,7 @@ use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, SelectableHelper
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
-use super::super::dialect::{Connection, RunQueryDsl, locked_by_nobody, retention};
+use super::super::dialect::{Connection, RunQueryDsl, retention, skip_locked};
 use super::super::schema::{api_keys, memberships};
 use super::key_removal::{EndedRow, remove_keys};
 use crate::abort::Abort;
@@ -64,7 +64,7 @@ async fn earliest_dead(
         .order((api_keys::revoked_at, api_keys::id.desc()))
         .limit(i64::from(at_most))
         .select(EndedRow::as_select());
-    let revoked: Vec<EndedRow> = locked_by_nobody!(revoked).load(connection).await?;
+    let revoked: Vec<EndedRow> = skip_locked!(revoked).load(connection).await?;
     if !revoked.is_empty() {
         return Ok(Dead {
             keys: revoked.into_iter().map(KeyAndParent::from).collect(),
@@ -79,7 +79,7 @@ async fn earliest_dead(
         .order((memberships::ended_at, memberships::id))
         .limit(i64::from(at_most))
         .select(memberships::id);
-    let former_members: Vec<StoredId> = locked_by_nobody!(former_members).load(connection).await?;
+    let former_members: Vec<StoredId> = skip_locked!(former_members).load(connection).await?;
     let former_members: Vec<Uuid> = former_members.into_iter().map(|id| id.0).collect();
     let never_revoked = retention::never_revoked_keys(connection, &former_members, at_most).await?;
     let are_all = never_revoked.len() < at_most as usize;

@@ -7,7 +7,7 @@ use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, Queryable, Selec
 use diesel::sql_types::Nullable;
 use uuid::Uuid;
 
-use super::super::dialect::{Connection, Database, Id, RunQueryDsl, listed, locked_by_nobody, retention};
+use super::super::dialect::{Connection, Database, Id, RunQueryDsl, listed, retention, skip_locked};
 use super::super::schema::api_keys;
 use crate::columns::StoredId;
 use crate::limit::{at_most, to_u32};
@@ -87,7 +87,7 @@ async fn lock(
     let dead = dead.iter().map(|(id, _)| *id);
     let all = dead.chain(children.iter().map(|(id, _)| *id));
     let keys = api_keys::table.filter(listed(all)).select(api_keys::id);
-    let locked: Vec<StoredId> = locked_by_nobody!(keys).load(connection).await?;
+    let locked: Vec<StoredId> = skip_locked!(keys).load(connection).await?;
     Ok(locked.into_iter().map(|id| id.0).collect())
 }
 

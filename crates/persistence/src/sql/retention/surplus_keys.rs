@@ -8,7 +8,7 @@ use keyward_domain::ports::StorageError;
 use keyward_domain::retention::SurplusKeys;
 use uuid::Uuid;
 
-use super::super::dialect::{Connection, RunQueryDsl, locked_by_nobody, retention};
+use super::super::dialect::{Connection, RunQueryDsl, retention, skip_locked};
 use super::super::schema::api_keys;
 use super::key_removal::{EndedRow, remove_keys};
 use crate::abort::Abort;
@@ -111,6 +111,6 @@ async fn first_ended(
         .order((api_keys::revoked_at, api_keys::id.desc()))
         .limit(i64::from(at_most))
         .select(EndedRow::as_select());
-    let keys: Vec<EndedRow> = locked_by_nobody!(keys).load(connection).await?;
+    let keys: Vec<EndedRow> = skip_locked!(keys).load(connection).await?;
     Ok(keys.into_iter().map(KeyAndParent::from).collect())
 }
