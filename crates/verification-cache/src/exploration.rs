@@ -99,6 +99,24 @@ const ADDED: Bounds = Bounds {
     ..REMOVED
 };
 
+/// The only project of a consumer is archived, which concerns its organization.
+const ARCHIVED: Bounds = Bounds {
+    change: ExploredChange::Archival,
+    ..REMOVED
+};
+
+/// The only project of a consumer is restored, likewise.
+const UNARCHIVED: Bounds = Bounds {
+    change: ExploredChange::Restoration,
+    ..REMOVED
+};
+
+/// A former primary answers a query for what a consumer reaches.
+const MISLED_REACH: Bounds = Bounds {
+    change: ExploredChange::Removal,
+    ..MISLED
+};
+
 fn assert_safe(bounds: Bounds) {
     match walk(bounds, None) {
         Finding::Safe { states, late } => {
@@ -150,6 +168,7 @@ fn revoked_keys_are_refused_after_a_restored_backup() {
 #[test]
 fn key_accepted_by_a_former_primary_ages_out() {
     assert_safe(MISLED);
+    assert_safe(MISLED_REACH);
 }
 
 #[test]
@@ -160,11 +179,13 @@ fn revoked_keys_are_refused_when_revocations_share_a_reader() {
 #[test]
 fn project_is_not_reached_after_the_answer_to_a_removal() {
     assert_safe(REMOVED);
+    assert_safe(ARCHIVED);
 }
 
 #[test]
 fn project_is_reached_after_the_answer_to_an_addition() {
     assert_safe(ADDED);
+    assert_safe(UNARCHIVED);
 }
 
 #[test]
@@ -176,7 +197,7 @@ fn fault_in_remembering_what_consumers_reach_is_found() {
         Mutant::AcknowledgedBeforeEvicted,
         Mutant::AcknowledgementNotAwaited,
     ] {
-        for bounds in [REMOVED, ADDED] {
+        for bounds in [REMOVED, ADDED, ARCHIVED, UNARCHIVED] {
             assert_found(mutant, bounds);
         }
     }
@@ -190,6 +211,7 @@ fn reading_from_before_the_revocation_is_found() {
 #[test]
 fn ignored_age_is_found() {
     assert_found(Mutant::AgeIgnored, MISLED);
+    assert_found(Mutant::AgeIgnored, MISLED_REACH);
 }
 
 #[test]

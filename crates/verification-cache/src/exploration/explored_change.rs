@@ -31,6 +31,10 @@ pub(super) enum ExploredChange {
     Removal,
     /// A consumer is added to its first project.
     Addition,
+    /// The only project of a consumer is archived.
+    Archival,
+    /// The only project of a consumer is restored.
+    Restoration,
 }
 
 impl ExploredChange {
@@ -38,6 +42,7 @@ impl ExploredChange {
         match self {
             Self::Key => Concern::ApiKey(api_key(key)),
             Self::Removal | Self::Addition => Concern::Consumer(consumer(key)),
+            Self::Archival | Self::Restoration => Concern::Organization(organization()),
         }
     }
 
@@ -45,7 +50,7 @@ impl ExploredChange {
     pub(super) fn find(self, cache: &VerificationCache, key: Key, now: BootTime) -> Option<bool> {
         match self {
             Self::Key => cache.find(&digest(key), now).map(|_| true),
-            Self::Removal | Self::Addition => {
+            _ => {
                 let reached = cache.find_reached(consumer(key), now)?;
                 Some(self.reached(true) == Some(reached))
             }
@@ -71,7 +76,7 @@ impl ExploredChange {
     ) -> [Option<Duration>; 2] {
         match self {
             Self::Key => [cache.would_fill(fill, valid(key), now), None],
-            Self::Removal | Self::Addition => [true, false].map(|is_before| {
+            _ => [true, false].map(|is_before| {
                 let reached = self.reached(is_before)?;
                 cache.would_fill_reached(fill, consumer(key), &reached, now)
             }),
@@ -82,8 +87,8 @@ impl ExploredChange {
     fn reached(self, is_before: bool) -> Option<Reached> {
         let reaches_project = match self {
             Self::Key => return None,
-            Self::Removal => is_before,
-            Self::Addition => !is_before,
+            Self::Removal | Self::Archival => is_before,
+            Self::Addition | Self::Restoration => !is_before,
         };
         Some(if reaches_project {
             static PROJECTS: LazyLock<Arc<[Project]>> = LazyLock::new(|| Arc::new([project()]));
