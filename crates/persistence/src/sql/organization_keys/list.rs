@@ -220,7 +220,11 @@ impl Listing {
         scope: ScanScope,
     ) -> Result<Vec<HeldKey>, Abort<Infallible>> {
         let (organization, filter) = (StoredId(self.organization.as_uuid()), &self.filter);
-        let is_planned_once = filter.term().is_none() && matches!(scope, ScanScope::All);
+        // Of keys with an end, and of those with a late one, any number may be in the way: that depends on the values.
+        let is_planned_once = matches!(scope, ScanScope::All)
+            && filter.term().is_none()
+            && filter.status != StatusFilter::Revoked
+            && filter.shortened_by.is_none();
         let keys = api_keys::table.inner_join(memberships::table.inner_join(users::table));
         // Cancellable, because few of the scanned keys may pass the filter.
         let mut query = cancellable!(keys, api_keys::id)
