@@ -109,7 +109,7 @@ async fn keeps_guarantees(program: Program) {
     let mut gateway = Gateway::start(program, keyward.authority(), service.address).await;
 
     passes_no_trailers_on(program, &gateway, &api).await;
-    passes_no_other_host_on(&gateway, &api).await;
+    passes_no_other_host_on(program, &gateway, &api, &service).await;
     for protocol in program.protocols() {
         gateway.speak(*protocol);
         tells_the_identity(&gateway, &api).await;
@@ -163,6 +163,8 @@ async fn tells_the_identity(gateway: &Gateway, api: &Api) {
             "{answer:?}"
         );
         assert_eq!(values(&answer.body, "X-Forwarded-Proto"), ["https"], "{answer:?}");
+        // No HTTP/3, over which Caddy 2.6 loses bodies.
+        assert!(answer.values("Alt-Svc").is_empty(), "{answer:?}");
         for connection in values(&answer.body, "Connection") {
             assert!(!connection.to_lowercase().contains("x-"), "{answer:?}");
         }
@@ -173,16 +175,25 @@ async fn tells_the_identity(gateway: &Gateway, api: &Api) {
 }
 
 /// Not even one that a client names in the target of its request.
-async fn passes_no_other_host_on(gateway: &Gateway, api: &Api) {
+async fn passes_no_other_host_on(program: Program, gateway: &Gateway, api: &Api, service: &Service) {
     let token = api.token().expect("a token");
+    let before = service.requests();
     let answer = gateway
         .send(&format!(
             "GET https://{OTHER_HOST}/orders HTTP/1.1\r\nHost: api.example.com\r\nAuthorization: Bearer {token}\r\n\
              Connection: close\r\n\r\n"
         ))
         .await;
-    assert!(matches!(answer.status, 200 | 400 | 421), "{answer:?}");
-    assert!(values(&answer.body, "X-Forwarded-Host").is_empty(), "{answer:?}");
+    // The others take it for another site's.
+    assert_eq!(
+        service.requests() > before,
+        matches!(program, Program::Apache),
+        "{program:?}: {answer:?}"
+    );
+    if service.requests() > before {
+        let forwarded = values(&service.last_request(), "X-Forwarded-Host").len();
+        assert_eq!(forwarded, 0, "{program:?}: {answer:?}");
+    }
 }
 
 /// Some services use trailers of a chunked body as headers.

@@ -40,14 +40,10 @@ pub(super) fn haproxy(folder: &Path, site: &str) -> Command {
 }
 
 pub(super) fn caddy(folder: &Path, site: &str) -> Command {
-    let options = "\n{\n\tadmin off\n\tauto_https disable_redirects\n";
-    // The options of a site's own stand in the same block.
-    let file = if site.contains("\n{\n") {
-        site.replacen("\n{\n", options, 1)
-    } else {
-        format!("{options}}}\n{site}")
-    };
-    std::fs::write(folder.join("Caddyfile"), file).expect("a configuration");
+    // The file's own options, before its site, stand in the same block.
+    let (before, after) = site.split_once("{\n").expect("options");
+    let options = "{\n\tadmin off\n\tauto_https disable_redirects\n";
+    std::fs::write(folder.join("Caddyfile"), [before, options, after].concat()).expect("a configuration");
     let mut command = Command::new(program("caddy"));
     command.args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
     command
