@@ -371,9 +371,10 @@ impl KeyEdit {
     }
 }
 
-impl From<KeyDraft> for KeyEdit {
+impl KeyEdit {
     /// Gives a key all texts of the draft, also the empty ones, and leaves its planned end.
-    fn from(draft: KeyDraft) -> Self {
+    #[must_use]
+    pub fn of_all_texts(draft: KeyDraft) -> Self {
         Self {
             name: Some(draft.name),
             description: Some(draft.description),

@@ -53,6 +53,18 @@ pub(super) fn events_about(subject: Subject, organization: &Slug) -> String {
     )
 }
 
+/// The URL of revocations by people who were not signed in, who reported leaks.
+pub(super) fn anonymous_revocations(organization: &Slug) -> String {
+    let who = url_values::actor_to_text(Actor::Anonymous);
+    paths::with_query(
+        paths::AuditLog(organization),
+        [
+            ("who", Some(&*who)),
+            ("action", Some(Action::RevokeApiKey.as_str())),
+        ],
+    )
+}
+
 /// An event in the table.
 struct LoggedEvent {
     at: DateTime<Utc>,

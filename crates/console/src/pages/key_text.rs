@@ -57,7 +57,7 @@ impl KeyTextForm {
 
     /// Parses the form as an edit of these fields.
     pub(super) fn edit(&mut self) -> Option<KeyEdit> {
-        self.draft().map(KeyEdit::from)
+        self.draft().map(KeyEdit::of_all_texts)
     }
 }
 

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 
 use keyward_domain::administration::ports::HeldKey;
 use keyward_domain::api_key::ApiKey;
-use keyward_domain::audit::Subject;
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::leaked_keys::NOTICE_PERIOD;
 use keyward_domain::page::PageSize;
@@ -28,6 +27,19 @@ pub(super) struct Leaks<K> {
 }
 
 impl<K> Leaks<K> {
+    pub(super) const fn is_empty(&self) -> bool {
+        self.count == 0 && !self.is_at_least
+    }
+
+    pub(super) const fn is_one(&self) -> bool {
+        self.count == 1 && !self.is_at_least
+    }
+
+    /// Whether there are others than those that are named.
+    pub(super) const fn has_others(&self) -> bool {
+        self.is_at_least || self.count > self.named.len()
+    }
+
     const NONE: Self = Self {
         named: Vec::new(),
         count: 0,
@@ -58,21 +70,13 @@ pub(super) async fn of_organization(owner: &Owner, list: &List<ApiKeyId>) -> Res
         return Ok(Leaks::NONE);
     }
     let organization = owner.member.organization.id;
-    let events = owner.console.audit_trail.leaks(organization).await?;
-    let is_at_least = events.len() >= PageSize::EXPORT.items();
-    let key = |subject| match subject {
-        Subject::ApiKey(id) => Some(id),
-        _ => None,
-    };
-    let ids: Vec<ApiKeyId> = events
-        .into_iter()
-        .filter_map(|event| key(event.subject))
-        .collect();
-    if ids.is_empty() {
-        return Ok(Leaks::NONE);
-    }
+    let leaks = owner.console.audit_trail.leaks(organization).await?;
     let keys = &owner.console.organization_keys;
-    let mut leaked = keys.find_many(&owner.authority, &ids).await?;
+    let mut leaked = if leaks.keys.is_empty() {
+        Vec::new()
+    } else {
+        keys.find_many(&owner.authority, &leaks.keys).await?
+    };
     leaked.retain(|key| key.leaked_since(owner.now - NOTICE_PERIOD));
     leaked.sort_by_key(revoked_last);
     let count = leaked.len();
@@ -92,7 +96,7 @@ pub(super) async fn of_organization(owner: &Owner, list: &List<ApiKeyId>) -> Res
     Ok(Leaks {
         named,
         count,
-        is_at_least,
+        is_at_least: !leaks.is_complete,
     })
 }
 

@@ -46,8 +46,14 @@ async fn leak_is_shown_beside_many_later_ones_of_others() {
     assert!(page.shows("The tokens of 61 keys leaked.") && page.shows(leaked.key.hint.as_str()));
     assert!(
         page.text()
-            .contains("Not all are listed here: see all revoked keys.")
+            .contains("Not all are listed here: see the audit log.")
     );
+
+    let log = owner
+        .get("/organizations/acme/settings/audit-log?who=anonymous%3A&action=api_key.revoke")
+        .await;
+    assert!(page.shows("/audit-log?who=anonymous%3A&#38;action=api_key.revoke") && log.status == 200);
+    assert!(log.text().contains("reported the API key"));
 
     // More than an owner's notice takes from the log.
     leak_others(1_000).await;

@@ -36,6 +36,15 @@ pub struct AuditPage {
     pub names: HashMap<Subject, Named>,
 }
 
+/// Keys that were revoked in the last days because their tokens leaked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecentLeaks {
+    /// Those revoked last come first. Some may be forgotten since.
+    pub keys: Vec<ApiKeyId>,
+    /// Whether these are all.
+    pub is_complete: bool,
+}
+
 impl AuditTrail {
     /// The use cases over a store.
     #[must_use]
@@ -74,13 +83,14 @@ impl AuditTrail {
             ..AuditFilter::default()
         };
         let organization = Some(member.organization.id);
-        let events = self.latest(organization, &filter, PageSize::FEW).await?;
+        let (items, _) = self.latest(organization, &filter, PageSize::FEW).await?;
+        let events = Page { items, next: None };
         self.with_names(organization, &filter, events).await
     }
 
     /// Recent revocations of keys whose tokens were reported as leaked, the latest first. As with
     /// [`AuditTrail::refused_uses`], some may be missing.
-    pub async fn leaks(&self, organization: OrganizationId) -> Result<Vec<AuditEvent>, StorageError> {
+    pub async fn leaks(&self, organization: OrganizationId) -> Result<RecentLeaks, StorageError> {
         let filter = AuditFilter {
             action: Some(Action::RevokeApiKey),
             // Only reports of leaks are anonymous.
@@ -88,37 +98,39 @@ impl AuditTrail {
             from: Some(self.sources.now() - NOTICE_PERIOD),
             ..AuditFilter::default()
         };
-        let found = self.latest(Some(organization), &filter, PageSize::EXPORT).await?;
-        Ok(found.items)
+        let (events, is_complete) = self.latest(Some(organization), &filter, PageSize::EXPORT).await?;
+        let key = |event: AuditEvent| match event.subject {
+            Subject::ApiKey(id) => Some(id),
+            _ => None,
+        };
+        Ok(RecentLeaks {
+            keys: events.into_iter().filter_map(key).collect(),
+            is_complete,
+        })
     }
 
-    /// Lists the latest events. A store may search in several steps; if the events are rare, the search ends
-    /// after [`MAX_SEARCH_STEPS`].
+    /// The latest events, and whether these are all. A store may search in several steps; if the events are
+    /// rare, the search ends after [`MAX_SEARCH_STEPS`].
     async fn latest(
         &self,
         organization: Option<OrganizationId>,
         filter: &AuditFilter,
         size: PageSize,
-    ) -> Result<Page<AuditEvent, AuditPosition>, StorageError> {
-        let mut events = Page {
-            items: Vec::new(),
-            next: None,
-        };
+    ) -> Result<(Vec<AuditEvent>, bool), StorageError> {
+        let mut events = Vec::new();
+        let mut after = None;
         for _ in 0..MAX_SEARCH_STEPS {
-            let request = PageRequest {
-                size,
-                after: events.next,
-            };
+            let request = PageRequest { size, after };
             let found = self.audit_log.list(organization, filter.clone(), request).await?;
-            events.items.extend(found.items);
-            events.next = found.next;
-            if events.next.is_none() || events.items.len() >= size.items() {
+            events.extend(found.items);
+            after = found.next;
+            if after.is_none() || events.len() >= size.items() {
                 break;
             }
         }
-        events.items.truncate(size.items());
-        events.next = None;
-        Ok(events)
+        let is_complete = after.is_none() && events.len() <= size.items();
+        events.truncate(size.items());
+        Ok((events, is_complete))
     }
 
     pub(super) async fn record(&self, event: AuditEvent) -> Result<(), StorageError> {

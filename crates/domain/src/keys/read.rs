@@ -51,10 +51,14 @@ impl PersonalKeys {
         size: PageSize,
         now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError> {
-        let since = now - NOTICE_PERIOD;
-        let mut leaked = self.keys.leaked_since(holder.consumer().id, since, size).await?;
-        leaked.retain(|key| holder.reach().includes(key.id));
-        Ok(leaked)
+        let (consumer, since) = (holder.consumer().id, now - NOTICE_PERIOD);
+        match holder.reach() {
+            KeyReach::All => self.keys.leaked_since(consumer, since, size).await,
+            KeyReach::Only(id) => {
+                let own = self.keys.find(consumer, id).await?;
+                Ok(own.into_iter().filter(|key| key.leaked_since(since)).collect())
+            }
+        }
     }
 
     /// A page of the keys that the holder reaches, of the status that they have at this moment, newest first.

@@ -25,7 +25,7 @@ pub(crate) struct RotationResource;
 impl RotationResource {
     /// Rotate an API key
     ///
-    /// Creates a key in place of a valid one: with everything that was chosen for it, such as its name and rights,
+    /// Creates a key in place of a valid one: with everything that was chosen for it, such as its name, description and rights,
     /// and the same `createdByKeyId`.
     /// The old key ends a day later, unless the request chooses another time; until then both are valid, and count
     /// as one for the limit of valid keys. A key is rotated once, and again only after the new key has ended.

@@ -32,6 +32,10 @@ async fn key_is_returned_without_token_or_absent_fields() {
     for field in item.as_object().unwrap().keys() {
         assert!(required.unwrap().contains(&json!(field)), "{field}");
     }
+    assert!(!item.to_string().contains(&scene.ada.token));
+    for absent in ["key", "fullKey", "digest", "lastUsedAt", "revokedAt", "expiresAt"] {
+        assert!(item.get(absent).is_none(), "{absent}");
+    }
     assert_eq!(answer.header("content-type"), Some("application/json"));
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }

@@ -214,7 +214,7 @@ impl BrokenStore {
 /// one.
 pub(crate) fn blank_texts() -> Vec<KeyEdit> {
     let name = KeyName::parse("any").expect("a name");
-    one_by_one(KeyDraft::named(name).into())
+    one_by_one(KeyEdit::of_all_texts(KeyDraft::named(name)))
 }
 
 fn blank_text(key: &mut ApiKey, place: usize) {
