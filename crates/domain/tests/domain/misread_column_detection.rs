@@ -124,6 +124,7 @@ async fn misread_key_name_or_hint_is_detected() {
         "edit_precondition_names_several_versions_or_none",
         "concurrent_edits_of_one_version_apply_once",
         "revocation_of_another_version_revokes_nothing",
+        "held_keys_are_found_by_exact_name_or_hint",
     ];
     assert_caught(Fault::Misreads(NAME), &[&found[..], &named].concat()).await;
 }
@@ -230,6 +231,7 @@ async fn misread_project_column_is_detected() {
         project,
         "renamed_project_is_found_by_its_new_name",
         "project_search_matches_names_literally",
+        "projects_are_found_by_exact_name",
     ];
     assert_caught(Fault::Misreads(Column::ProjectName), &named).await;
 }
