@@ -12,8 +12,8 @@ use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
 use uuid::Uuid;
 
 use super::super::dialect::{
-    Connection, Database, RunQueryDsl, cancellable, containing_term, contains, listed, newest,
-    planned_each_time,
+    Connection, Database, RunQueryDsl, cancellable, containing_term, contains, first_rows, listed, newest,
+    newest_planned_once, planned_each_time,
 };
 use super::super::schema::{api_keys, memberships};
 use super::super::validity::{key_expires_before, key_is_revoked, key_is_valid};
@@ -130,10 +130,17 @@ impl Listing {
         scope: ScanScope,
     ) -> Result<Vec<ApiKey>, Abort<Infallible>> {
         let consumer = StoredId(self.consumer.as_uuid());
-        let mut query = newest!(api_keys::table, api_keys::consumer_id, consumer)
-            .limit(one_more(self.page.size))
-            .select(KeyRow::as_select())
-            .into_boxed();
+        // Of keys with an end, any number may be in the way: that depends on the values.
+        let is_planned_once = matches!(scope, ScanScope::All)
+            && self.filter.term().is_none()
+            && self.filter.hint().is_none()
+            && self.filter.status() != StatusFilter::Revoked;
+        let mut query = api_keys::table.select(KeyRow::as_select()).into_boxed();
+        query = if is_planned_once {
+            newest_planned_once!(query, api_keys::consumer_id, consumer)
+        } else {
+            newest!(planned_each_time!(query), api_keys::consumer_id, consumer)
+        };
         query = match scope {
             ScanScope::All => query,
             ScanScope::NotBefore(last) => query.filter(api_keys::id.ge(StoredId(last))),
@@ -142,13 +149,14 @@ impl Listing {
         };
         query = self.narrowed(query);
         if let Some(term) = self.filter.term() {
-            query = cancellable!(planned_each_time!(query), api_keys::id)
-                .filter(contains!(api_keys::search_text, term));
+            query = cancellable!(query, api_keys::id).filter(contains!(api_keys::search_text, term));
         }
         if let Some(hint) = self.filter.hint() {
             query = query.filter(api_keys::hint.eq(hint.as_str()));
         }
-        let rows: Vec<KeyRow> = query.load(connection).await?;
+        let rows: Vec<KeyRow> = first_rows(query, one_more(self.page.size))
+            .load(connection)
+            .await?;
         let keys: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
         Ok(keys?)
     }

@@ -7,8 +7,10 @@ use keyward_domain::administration::ports::{
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{ApiKeys, KeyFilter, StatusFilter};
 
+use crate::asked::Prepared;
 use crate::database::now;
 use crate::postgres::fixture::{Fixture, long_timeouts, store};
+
 use crate::postgres::proxy::Proxy;
 
 /// How often PostgreSQL plans a prepared statement for its values, before it may go over to one plan for all
@@ -110,9 +112,9 @@ async fn repeated_search_is_planned_for_its_values_each_time() {
     assert!(asked.iter().any(|asked| asked.executions > PLANNED_FOR_VALUES));
 }
 
-/// To plan it takes longer than to find the keys.
+/// To plan them takes longer than to find the keys.
 #[tokio::test]
-async fn first_page_of_many_keys_is_planned_once() {
+async fn first_pages_of_many_keys_are_planned_once() {
     let fixture = Fixture::new().await;
     let more = "SET session_replication_role = replica;
          INSERT INTO api_keys (id, consumer_id, organization_id, digest, hint, name, description, search_text,
@@ -126,26 +128,43 @@ async fn first_page_of_many_keys_is_planned_once() {
     }
     let proxy = Proxy::before(fixture.database.url(), None).await;
     let store = store(long_timeouts(&proxy.url("127.0.0.1")));
+    let page = || PageRequest::first(PageSize::DEFAULT);
+
     let organization = fixture.owner.organization.id;
     let valid = OrganizationKeyFilter::new(StatusFilter::Valid, None).held_by(HolderStatusFilter::Members);
-    let page = PageRequest::first(PageSize::DEFAULT);
-    OrganizationKeyStore::list(&store, organization, valid, page, now())
+    OrganizationKeyStore::list(&store, organization, valid, page(), now())
         .await
         .expect("a page");
-    let asked = proxy.take_statements();
-    let listing = asked.iter().find(|asked| {
-        asked
-            .statement
-            .contains("ORDER BY \"api_keys\".\"organization_id\"")
-    });
+    let all = proxy.take_statements();
+    let values = format!("'{{{organization}}}', now(), now()");
+    assert_planned_once(&fixture, &all, "organization_id", &values).await;
+
+    let consumer = fixture.holder().consumer().id;
+    let valid = KeyFilter::new(StatusFilter::Valid, None);
+    ApiKeys::list(&store, consumer, valid, page(), now())
+        .await
+        .expect("a page");
+    let own = proxy.take_statements();
+    let values = format!("'{{{consumer}}}', now()");
+    assert_planned_once(&fixture, &own, "consumer_id", &values).await;
+}
+
+/// Of these statements, the list in the order of a column, executed with these values.
+async fn assert_planned_once(fixture: &Fixture, asked: &[Prepared], column: &str, values: &str) {
+    let order = format!("ORDER BY \"api_keys\".\"{column}\"");
+    let listing = asked.iter().find(|asked| asked.statement.contains(&order));
     let listing = &listing.expect("a list").statement;
-    let prepare = format!("PREPARE listing AS {listing}");
-    fixture.client.batch_execute(&prepare).await.unwrap();
-    let execute = format!("EXECUTE listing ('{{{organization}}}', now(), now())");
+    let prepare = format!("PREPARE {column} AS {listing}");
+    fixture.client.batch_execute(&prepare).await.expect("prepared");
+    let execute = format!("EXECUTE {column} ({values})");
     for _ in 0..=PLANNED_FOR_VALUES {
-        fixture.client.batch_execute(&execute).await.unwrap();
+        fixture.client.batch_execute(&execute).await.expect("executed");
     }
-    let query = "SELECT generic_plans FROM pg_prepared_statements WHERE name = 'listing'";
-    let planned = fixture.client.query_one(query, &[]).await.unwrap();
+    let query = "SELECT generic_plans FROM pg_prepared_statements WHERE name = $1";
+    let planned = fixture
+        .client
+        .query_one(query, &[&column])
+        .await
+        .expect("a number");
     assert_eq!(planned.get::<_, i64>(0), 1, "{listing}");
 }
