@@ -33,9 +33,8 @@ CREATE FUNCTION pg_temp.chance(kind text, number bigint) RETURNS double precisio
 $$;
 
 CREATE TEMPORARY TABLE here AS
-    SELECT organizations.id AS organization_id, now() AS now, now() - interval '3 years' AS began,
-        users.id AS owner_id, users.password_hash
-    FROM organizations
+    SELECT organizations.id AS organization_id, now, now - interval '3 years' AS began, users.id AS owner_id, users.password_hash
+    FROM date_trunc('milliseconds', now()) AS now, organizations
     JOIN memberships ON memberships.organization_id = organizations.id AND memberships.role = 'owner'
     JOIN users ON users.id = memberships.user_id
     LIMIT 1;
@@ -88,14 +87,16 @@ CREATE TEMPORARY TABLE made AS
         right(md5('hint' || number), 4) AS last_four,
         number % 33 <> 0
             AND pg_temp.chance('revoked', number) < CASE WHEN number < :keys / 2 THEN 0.5 ELSE 0.25 END AS is_revoked,
-        CASE
+        date_trunc('milliseconds', CASE
             WHEN number % 5 = 0 THEN NULL
             WHEN pg_temp.chance('used', number) < 0.5
                 THEN greatest(created_at, now - pg_temp.chance('recently', number) * interval '30 days')
             ELSE created_at + pg_temp.chance('then', number) * (now - created_at)
-        END AS last_used_at
+        END) AS last_used_at
     FROM here, generate_series(0::bigint, :keys - 1) AS number
-    CROSS JOIN LATERAL (SELECT began + (number + 1) * ((now - began) / (:keys + 2)) AS created_at) AS moment;
+    CROSS JOIN LATERAL (
+        SELECT date_trunc('milliseconds', began + (number + 1) * ((now - began) / (:keys + 2))) AS created_at
+    ) AS moment;
 INSERT INTO api_keys (id, consumer_id, organization_id, digest, hint, name, description, search_text, created_by_user_id,
         created_at, tree_began_at, last_used_at, last_used_from, idle_since_day, used_on_day,
         revoked_at, end_came_at, revoked_by_kind, revoked_by_id, revoked_reason)
@@ -104,10 +105,12 @@ INSERT INTO api_keys (id, consumer_id, organization_id, digest, hint, name, desc
         CASE WHEN last_used_at IS NOT NULL THEN '203.0.113.' || made.number % 250 END,
         floor(extract(epoch FROM coalesce(last_used_at, created_at)) / 86400),
         floor(extract(epoch FROM last_used_at) / 86400),
-        CASE WHEN is_revoked THEN created_at + (now - created_at) / 2 END,
-        CASE WHEN is_revoked THEN created_at + (now - created_at) / 2 END,
+        revoked_at, revoked_at,
         CASE WHEN is_revoked THEN 'user' END, CASE WHEN is_revoked THEN user_id END, CASE WHEN is_revoked THEN 'holder' END
     FROM here, made JOIN people ON people.number = made.holder
+    CROSS JOIN LATERAL (
+        SELECT CASE WHEN is_revoked THEN date_trunc('milliseconds', created_at + (now - created_at) / 2) END AS revoked_at
+    ) AS revoked
     ORDER BY made.number;
 INSERT INTO api_key_search (key_id, organization_id, search_text)
     SELECT id, organization_id, search_text FROM api_keys ORDER BY id;
@@ -127,7 +130,9 @@ INSERT INTO audit_events (id, occurred_at, organization_id, actor_kind, actor_id
         CASE WHEN event % 12 IN (0, 4) THEN NULL ELSE membership_id END,
         'success', '203.0.113.' || event % 250, md5('request' || event)
     FROM here, generate_series(0::bigint, :events - 1) AS event
-    CROSS JOIN LATERAL (SELECT began + (event + 1) * ((now - began) / (:events + 2)) AS occurred_at) AS moment
+    CROSS JOIN LATERAL (
+        SELECT date_trunc('milliseconds', began + (event + 1) * ((now - began) / (:events + 2))) AS occurred_at
+    ) AS moment
     JOIN made ON made.number = event * :keys / :events
     JOIN people ON people.number = made.holder;
 

@@ -36,8 +36,29 @@ pub(crate) async fn make(keys: usize, events: usize) -> Storage {
     storage
 }
 
+/// The same in an embedded database.
+pub(crate) async fn embedded(postgres: &Storage) -> Storage {
+    let storage = Storage::embedded();
+    let begun = Instant::now();
+    let mut export = keyward(postgres);
+    let export = export.arg("export").stdout(Stdio::piped()).kill_on_drop(true);
+    let mut export = export.spawn().expect("an export");
+    let lines = export.stdout.take().expect("its output");
+    let mut import = keyward(&storage);
+    let import = import
+        .arg("import")
+        .stdin(lines.into_owned_fd().expect("a pipe"))
+        .kill_on_drop(true);
+    let imported = import.status().await.expect("an import");
+    assert!(imported.success(), "{imported}");
+    assert!(export.wait().await.expect("an end").success());
+    let seconds = begun.elapsed().as_secs_f64();
+    eprintln!("copied it into an embedded database in {seconds:.0} s");
+    storage
+}
+
 /// Milliseconds from asking for a page until all of it is there, this many times after a first time. Its URL is below
-/// the settings of the organization; in braces stands what it is about.
+/// the settings of the organization.
 pub(crate) async fn page_millis(storage: &Storage, person: Person, page: &str, times: usize) -> Vec<f64> {
     let keep_all = ["--keep-revoked-keys", "36500"];
     let server = Server::keyward(storage, Cache::On, Meanwhile::Nothing, &keep_all).await;
@@ -47,7 +68,6 @@ pub(crate) async fn page_millis(storage: &Storage, person: Person, page: &str, t
         Person::HolderOfMany => HOLDER_OF_MANY,
     };
     let console = PlainConsole::sign_in(&base_url, username, OWNER_PASSWORD).await;
-    let page = with_identifiers(storage, page).await;
     let url = format!("{base_url}/organizations/engines/settings/{page}");
     let client = Client::builder()
         .redirect(Policy::none())
@@ -58,9 +78,10 @@ pub(crate) async fn page_millis(storage: &Storage, person: Person, page: &str, t
         let begun = Instant::now();
         let answer = client.get(&url).header(COOKIE, console.cookie()).send().await;
         let answer = answer.expect("an answer");
-        // Where a word in a search may mean many, the page asks which.
-        let expected = [StatusCode::OK, StatusCode::UNPROCESSABLE_ENTITY];
-        assert!(expected.contains(&answer.status()), "{url}: {}", answer.status());
+        let status = answer.status();
+        // Where a word may mean many, the page asks which.
+        let asks_which = page.starts_with("audit-log?wh") && status == StatusCode::UNPROCESSABLE_ENTITY;
+        assert!(status == StatusCode::OK || asks_which, "{url}: {status}");
         answer.bytes().await.expect("a page");
         values.push(begun.elapsed().as_secs_f64() * 1e3);
     }
@@ -73,8 +94,8 @@ pub(crate) async fn page_millis(storage: &Storage, person: Person, page: &str, t
 /// The member who has every 33rd key.
 const HOLDER_OF_MANY: &str = "alan1";
 
-/// Replaces `{holder}`, `{key}`, `{middle}`, `{project}` and `{yesterday}`.
-async fn with_identifiers(storage: &Storage, page: &str) -> String {
+/// The path with what it is about in place of `{holder}`, `{key}`, `{middle}`, `{project}` and `{yesterday}`.
+pub(crate) async fn with_identifiers(storage: &Storage, page: &str) -> String {
     let (client, connection) = tokio_postgres::connect(storage.as_postgres().url(), NoTls)
         .await
         .expect("a connection");

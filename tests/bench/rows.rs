@@ -90,6 +90,8 @@ pub(crate) enum Database {
     /// With an organization of three years, in which many people have `--many-keys` keys and `--events` events.
     PostgresWithLargeOrganization,
     Sqlite,
+    /// The same organization of three years.
+    SqliteWithLargeOrganization,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -164,7 +166,7 @@ pub(crate) enum Figure {
     /// PostgreSQL's CPU time a second for this many servers without requests, which poll for changes.
     Polling(usize),
     /// From asking for a page of the console about a large organization until all of it is there.
-    Page(Person, &'static str),
+    Page(Database, Person, &'static str),
 }
 
 /// Who looks at a page.
@@ -179,11 +181,12 @@ impl Figure {
     /// The database that it is about.
     pub(crate) const fn database(self) -> Option<Database> {
         match self {
-            Self::StartToReady(database) | Self::IdleMemory(database) => Some(database),
+            Self::StartToReady(database) | Self::IdleMemory(database) | Self::Page(database, ..) => {
+                Some(database)
+            }
             Self::BinarySize => None,
             Self::MemoryWithManyKeys => Some(Database::PostgresWithManyKeys),
             Self::MemoryOfGuesses(_) | Self::Polling(_) => Some(Database::Postgres),
-            Self::Page(..) => Some(Database::PostgresWithLargeOrganization),
         }
     }
 }

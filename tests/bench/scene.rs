@@ -76,10 +76,18 @@ impl Scene {
             let storage = many_keys::make(&few, FEW, FEW).await;
             scene.add(Database::PostgresWithFewKeys, storage, FEW, FEW);
         }
-        if table::need(options, Database::PostgresWithLargeOrganization) {
+        let large = [
+            Database::PostgresWithLargeOrganization,
+            Database::SqliteWithLargeOrganization,
+        ];
+        if large.iter().any(|database| table::need(options, *database)) {
+            let [postgres, sqlite] = large;
             let storage = large_organization::make(options.many_keys, options.events).await;
-            let database = Database::PostgresWithLargeOrganization;
-            scene.storages.insert(database, storage);
+            if table::need(options, sqlite) {
+                let embedded = large_organization::embedded(&storage).await;
+                scene.storages.insert(sqlite, embedded);
+            }
+            scene.storages.insert(postgres, storage);
         }
         scene
     }
@@ -96,6 +104,12 @@ impl Scene {
     /// The database with many keys, and how many it has.
     pub(crate) fn many_keys(&self) -> (&Storage, usize) {
         (self.storage(Database::PostgresWithManyKeys), self.many_keys)
+    }
+
+    /// The page with its identifiers, which are the same in both databases.
+    pub(crate) async fn page_of_large_organization(&self, page: &str) -> String {
+        let storage = self.storage(Database::PostgresWithLargeOrganization);
+        large_organization::with_identifiers(storage, page).await
     }
 
     pub(crate) fn storage(&self, database: Database) -> &Storage {

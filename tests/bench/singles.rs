@@ -42,9 +42,9 @@ pub(crate) async fn measure(single: &Single, scene: &Scene, options: &Options) -
             let storage = scene.storage(Database::Postgres);
             polling::database_millis(storage, servers, options.rounds, options.time()).await
         }
-        Figure::Page(person, page) => {
-            let storage = scene.storage(Database::PostgresWithLargeOrganization);
-            page_millis(storage, person, page, options.rounds).await
+        Figure::Page(database, person, page) => {
+            let page = scene.page_of_large_organization(page).await;
+            page_millis(scene.storage(database), person, &page, options.rounds).await
         }
         Figure::IdleMemory(database) => {
             let storage = scene.storage(database);
