@@ -21,11 +21,20 @@ diesel::define_sql_function! {
 pub(super) fn grams(organization: OrganizationId, term: &str) -> String {
     let prefix = organization.as_uuid().simple().to_string().split_off(26);
     let gram = |bytes: &[u8]| format!("\"{prefix}{}\"", hex::encode(bytes));
-    if term.len() < 3 {
-        return format!("{}*", gram(term.as_bytes()));
+    match *term.as_bytes() {
+        // For a prefix, SQLite merges the texts of all grams that begin with it before it finds the first one.
+        // Of grams that are named, it reads only as many texts as are wanted.
+        [first, second] => {
+            let followed = (0..=u8::MAX).map(|third| gram(&[first, second, third]));
+            let last = gram(&[first, second]);
+            followed.chain([last]).collect::<Vec<_>>().join(" OR ")
+        }
+        ref bytes if bytes.len() < 3 => format!("{}*", gram(bytes)),
+        ref bytes => {
+            let grams = bytes.windows(3).take(MAX_GRAMS).map(gram);
+            grams.collect::<Vec<_>>().join(" AND ")
+        }
     }
-    let grams = term.as_bytes().windows(3).take(MAX_GRAMS).map(gram);
-    grams.collect::<Vec<_>>().join(" AND ")
 }
 
 #[cfg(test)]
@@ -40,11 +49,17 @@ mod tests {
         let organization = OrganizationId::from_uuid(Uuid::from_u128(0x12_3456));
         for (term, expected) in [
             ("a", "\"12345661\"*"),
-            ("ß", "\"123456c39f\"*"),
             ("鍵", "\"123456e98db5\""),
             ("abcd", "\"123456616263\" AND \"123456626364\""),
         ] {
             assert_eq!(grams(organization, term), expected);
+        }
+        // Every gram that begins with these two bytes, by name.
+        let two = grams(organization, "ß");
+        let two: Vec<&str> = two.split(" OR ").collect();
+        assert_eq!(two.len(), 257);
+        for gram in ["\"123456c39f00\"", "\"123456c39fff\"", "\"123456c39f\""] {
+            assert!(two.contains(&gram), "{gram}");
         }
     }
 }
