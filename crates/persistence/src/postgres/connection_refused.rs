@@ -65,7 +65,20 @@ impl ConnectionRefused {
                 .downcast_ref::<io::Error>()
                 .and_then(io::Error::get_ref)
                 .is_some_and(|error| error.is::<rustls::Error>())
-                .then_some(Self::Tls(words)),
+                .then(|| Self::Tls(explained(words))),
         }
     }
+}
+
+/// Adds what to do to the two refusals of certificates that PostgreSQL's manual shows how to make. rustls only passes
+/// on the names of these errors.
+fn explained(words: String) -> String {
+    let advice = if words.contains("CaUsedAsEndEntity") {
+        "the server's certificate is that of an authority; issue it one with basicConstraints CA:FALSE"
+    } else if words.contains("UnsupportedCertVersion") {
+        "the server's certificate is not X.509 version 3; issue it one with a subjectAltName"
+    } else {
+        return words;
+    };
+    format!("{words}: {advice}")
 }

@@ -33,13 +33,12 @@ impl Authority {
         Self { issuer, file }
     }
 
-    /// A server with a certificate for `localhost`.
-    fn localhost(&self) -> ServerConfig {
+    /// A server with a certificate for `localhost`, which may be that of another authority.
+    fn localhost(&self, is_ca: IsCa) -> ServerConfig {
         let key = KeyPair::generate().expect("a key");
-        let certificate = CertificateParams::new(["localhost".to_owned()])
-            .expect("a name")
-            .signed_by(&key, &self.issuer)
-            .expect("a certificate");
+        let mut params = CertificateParams::new(["localhost".to_owned()]).expect("a name");
+        params.is_ca = is_ca;
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
         ServerConfig::builder_with_provider(ring::default_provider().into())
             .with_safe_default_protocol_versions()
@@ -59,10 +58,14 @@ struct Scene {
 
 impl Scene {
     async fn new() -> Self {
+        Self::serving(IsCa::NoCa).await
+    }
+
+    async fn serving(certificate: IsCa) -> Self {
         let database = TestDatabase::empty().await.expect("a database");
         let authority = Authority::new();
         Self {
-            proxy: Proxy::before(database.url(), Some(authority.localhost())).await,
+            proxy: Proxy::before(database.url(), Some(authority.localhost(certificate))).await,
             authority,
             stranger: Authority::new(),
             _database: database,
@@ -120,6 +123,23 @@ async fn refused_certificate_is_reported_despite_an_unreachable_address() {
             }
             other => panic!("{servers}: {other:?}"),
         }
+    }
+}
+
+#[tokio::test]
+async fn certificate_of_an_authority_is_refused_with_advice() {
+    let scene = Scene::serving(IsCa::Ca(BasicConstraints::Unconstrained)).await;
+    let right = scene.trusting("verify-full", &scene.authority);
+    let url = format!("{}?{right}", scene.proxy.url("localhost"));
+    match store(long_timeouts(&url)).migrate().await {
+        Err(MigrateError::Refused(refusal)) => {
+            let words = refusal.to_string();
+            assert!(
+                words.contains("issue it one with basicConstraints CA:FALSE"),
+                "{words}"
+            );
+        }
+        other => panic!("{other:?}"),
     }
 }
 
