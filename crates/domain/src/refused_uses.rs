@@ -2,8 +2,8 @@
 //!
 //! A request adds to memory and waits for no storage. The server calls [`RefusedUseReports::write`] every few
 //! seconds. Each key is reported once an hour, by all servers together. Many dead keys cannot fill the log,
-//! either: of one organization, 100 uses at once and then one every 36 seconds are reported, and once an hour
-//! that there were more.
+//! either: of one consumer, 100 uses at once and then one every 36 seconds are reported; of one organization,
+//! ten times as many, and once an hour that there were more.
 
 mod reports;
 
@@ -51,7 +51,7 @@ impl RefusedUse {
 
 /// The refused uses of one process that are not reported yet, and which need no report for a while.
 ///
-/// Everything in it is bounded. Of an organization, it keeps as many uses as may be reported at once.
+/// Everything in it is bounded. Of a consumer, it keeps as many uses as may be reported at once.
 #[derive(Debug)]
 pub struct RefusedUses {
     capacity: usize,
@@ -64,14 +64,14 @@ struct State {
     waiting: HashMap<ApiKeyId, RefusedUse>,
     /// Until when each key needs no report.
     reported: HashMap<ApiKeyId, DateTime<Utc>>,
-    organizations: HashMap<OrganizationId, OfOrganization>,
+    consumers: HashMap<MembershipId, OfConsumer>,
     /// How many were taken, and are not known to be written.
     being_written: usize,
     passed_over: u64,
 }
 
 #[derive(Debug, Default)]
-struct OfOrganization {
+struct OfConsumer {
     waiting: usize,
     /// Until when no more of its uses are reported one by one.
     full_until: Option<DateTime<Utc>>,
@@ -81,7 +81,7 @@ struct OfOrganization {
     more_reported_until: Option<DateTime<Utc>>,
 }
 
-impl OfOrganization {
+impl OfConsumer {
     fn note_more(&mut self, used: RefusedUse) {
         if !lasts(self.more_reported_until, used.at) {
             self.more.get_or_insert(used);
@@ -130,10 +130,10 @@ impl Drop for Taken<'_> {
 }
 
 impl RefusedUses {
-    /// Of one organization, as many keys wait to be reported.
-    const PER_ORGANIZATION: usize = 100;
+    /// Of one consumer, as many keys wait to be reported.
+    const PER_CONSUMER: usize = 100;
 
-    /// Keeps at most this many keys and organizations, some 100 bytes for each.
+    /// Keeps at most this many keys and consumers, some 100 bytes for each.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
@@ -150,22 +150,22 @@ impl RefusedUses {
             return;
         }
         let is_full = state.waiting.len() >= self.capacity;
-        let knows_enough = state.organizations.len() >= self.capacity;
-        let organization = match state.organizations.entry(used.organization) {
+        let knows_enough = state.consumers.len() >= self.capacity;
+        let consumer = match state.consumers.entry(used.consumer) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(_) if is_full || knows_enough => {
                 state.passed_over += 1;
                 return;
             }
-            Entry::Vacant(new) => new.insert(OfOrganization::default()),
+            Entry::Vacant(new) => new.insert(OfConsumer::default()),
         };
-        let is_closed = lasts(organization.full_until, used.at);
-        if is_closed || organization.waiting >= Self::PER_ORGANIZATION {
-            organization.note_more(used);
+        let is_closed = lasts(consumer.full_until, used.at);
+        if is_closed || consumer.waiting >= Self::PER_CONSUMER {
+            consumer.note_more(used);
         } else if is_full {
             state.passed_over += 1;
         } else {
-            organization.waiting += 1;
+            consumer.waiting += 1;
             state.waiting.insert(used.key, used);
         }
     }
@@ -177,24 +177,20 @@ impl RefusedUses {
         let keys: Vec<ApiKeyId> = state.waiting.keys().take(most).copied().collect();
         let uses: Vec<RefusedUse> = keys.iter().filter_map(|key| state.waiting.remove(key)).collect();
         for used in &uses {
-            if let Some(organization) = state.organizations.get_mut(&used.organization) {
-                organization.waiting -= 1;
+            if let Some(consumer) = state.consumers.get_mut(&used.consumer) {
+                consumer.waiting -= 1;
             }
         }
-        state
-            .organizations
-            .retain(|_, organization| organization.matters(now));
+        state.consumers.retain(|_, consumer| consumer.matters(now));
         state.being_written += uses.len();
         Taken { from: self, uses }
     }
 
-    /// Takes one use for each organization of which there were more than are reported one by one.
+    /// Takes one use for each consumer of which there were more than are reported one by one.
     pub(crate) fn take_more(&self) -> Taken<'_> {
         let mut state = self.state();
-        let organizations = state.organizations.values_mut();
-        let uses: Vec<RefusedUse> = organizations
-            .filter_map(|organization| organization.more.take())
-            .collect();
+        let consumers = state.consumers.values_mut();
+        let uses: Vec<RefusedUse> = consumers.filter_map(|consumer| consumer.more.take()).collect();
         state.being_written += uses.len();
         Taken { from: self, uses }
     }
@@ -208,26 +204,26 @@ impl RefusedUses {
         }
     }
 
-    /// Until then, uses of the organization's keys, such as this one, are reported only as a summary.
+    /// Until then, uses of the consumer's keys, such as this one, are reported only as a summary.
     pub(crate) fn mark_full(&self, used: RefusedUse, until: DateTime<Utc>) {
         let mut state = self.state();
-        let organization = state.organizations.entry(used.organization).or_default();
-        organization.full_until = Some(until);
-        organization.note_more(used);
+        let consumer = state.consumers.entry(used.consumer).or_default();
+        consumer.full_until = Some(until);
+        consumer.note_more(used);
     }
 
     /// That there are more needs no report until then.
-    pub(crate) fn mark_more_reported(&self, id: OrganizationId, until: DateTime<Utc>) {
+    pub(crate) fn mark_more_reported(&self, id: MembershipId, until: DateTime<Utc>) {
         let mut state = self.state();
-        state.organizations.entry(id).or_default().more_reported_until = Some(until);
+        state.consumers.entry(id).or_default().more_reported_until = Some(until);
     }
 
     /// How many reports are not known to be written: those that wait, and those that were taken.
     #[must_use]
     pub fn unwritten(&self) -> usize {
         let state = self.state();
-        let organizations = state.organizations.values();
-        let more = organizations.filter(|organization| organization.more.is_some());
+        let consumers = state.consumers.values();
+        let more = consumers.filter(|consumer| consumer.more.is_some());
         state.waiting.len() + more.count() + state.being_written
     }
 

@@ -38,7 +38,7 @@ impl RefusedUseReports {
     /// those that the store rejected were not written, and are dropped.
     pub async fn write(&self) -> Result<usize, StorageError> {
         let mut written = Ok(0);
-        // Second, the organizations with more uses than are reported singly: the first pass finds these.
+        // Second, the consumers with more uses than are reported singly: the first pass finds these.
         for is_more in [false, true] {
             let mut uses = if is_more {
                 self.uses.take_more()
@@ -66,6 +66,7 @@ impl RefusedUseReports {
     async fn report(&self, used: RefusedUse) -> Result<bool, StorageError> {
         let limits = EventLimit::RefusedUses {
             of: used.key,
+            consumer: used.consumer,
             within: used.organization,
         };
         let limits = limits.buckets();
@@ -96,7 +97,7 @@ impl RefusedUseReports {
         let event = self.act(used).refusal(Action::UseApiKey, subject);
         let full = self.audit_log.record_within(limits, vec![event], used.at).await?;
         let rest = full.map_or(EventLimit::ONCE_AN_HOUR, |full| full.throttled.retry_after);
-        self.uses.mark_more_reported(used.organization, used.at + rest);
+        self.uses.mark_more_reported(used.consumer, used.at + rest);
         Ok(full.is_none())
     }
 

@@ -202,6 +202,51 @@ async fn many_revoked_keys_do_not_flood_their_organizations_log() {
 }
 
 #[tokio::test]
+async fn dead_keys_of_one_holder_hide_no_use_of_anothers() {
+    let (installation, acme, _) = installation();
+    let server = Server::of(&installation);
+    let clock = &installation.builder.clock;
+    let of_one = uses(&installation, acme.id, 240, clock.now());
+    let of_another = uses(&installation, acme.id, 1, clock.now())[0];
+    for seconds in 0..600_usize {
+        let at = clock.now();
+        for used in of_one.iter().cycle().skip(seconds * 11).take(11) {
+            server.uses.note(RefusedUse { at, ..*used });
+        }
+        if seconds == 300 {
+            server.uses.note(RefusedUse { at, ..of_another });
+        }
+        if seconds % 5 == 0 {
+            server.write().await;
+        }
+        clock.advance(TimeDelta::seconds(1));
+    }
+    let used = Subject::ApiKey(of_another.key);
+    let events = reported(&installation);
+    assert_eq!(events.iter().filter(|event| event.subject == used).count(), 1);
+}
+
+#[tokio::test]
+async fn dead_keys_of_many_holders_do_not_flood_the_log() {
+    let (installation, acme, _) = installation();
+    let server = Server::of(&installation);
+    let now = installation.builder.clock.now();
+    for _ in 0..20 {
+        for used in uses(&installation, acme.id, 100, now) {
+            server.uses.note(used);
+        }
+    }
+    while server.uses.unwritten() > 0 {
+        server.write().await;
+    }
+    let organization = Subject::Organization(acme.id);
+    let (more, single): (Vec<_>, Vec<_>) = reported(&installation)
+        .into_iter()
+        .partition(|event| event.subject == organization);
+    assert_eq!((single.len(), more.len()), (1_000, 1));
+}
+
+#[tokio::test]
 async fn unreported_uses_are_queued() {
     let (installation, _, ada) = installation();
     let key = installation.issue(&ada.as_holder(), "Deploy").await;

@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use super::ThrottleBucket;
-use crate::id::{ApiKeyId, OrganizationId, UserId};
+use crate::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
 use crate::rate::Rate;
 
 /// The limit of events that anybody can cause.
@@ -26,6 +26,8 @@ pub enum EventLimit {
     RefusedUses {
         /// The key that was revoked or whose membership has ended.
         of: ApiKeyId,
+        /// The consumer whose key it was, so that nobody hides uses of the keys of others.
+        consumer: MembershipId,
         /// In whose log its use is recorded.
         within: OrganizationId,
     },
@@ -57,9 +59,14 @@ impl EventLimit {
                 ]
             }
             Self::UnknownUsername => vec![Self::of_unknown_usernames()],
-            Self::RefusedUses { of: key, within } => vec![
+            Self::RefusedUses {
+                of: key,
+                consumer,
+                within,
+            } => vec![
                 of("refused uses of", key.as_uuid().as_bytes(), ONE_AN_HOUR),
-                of("refused uses in", within.as_uuid().as_bytes(), REFUSED_USES),
+                of("refused uses by", consumer.as_uuid().as_bytes(), OF_CONSUMER),
+                of("refused uses in", within.as_uuid().as_bytes(), OF_ORGANIZATION),
             ],
             Self::MoreRefusedUses(within) => {
                 vec![of(
@@ -80,5 +87,7 @@ impl EventLimit {
 const REFUSALS: Rate = Rate::new(20, TimeDelta::hours(1));
 const ONE_AN_HOUR: Rate = Rate::new(1, EventLimit::ONCE_AN_HOUR);
 /// A program may hold many keys, and a thief uses each of them.
-const REFUSED_USES: Rate = Rate::new(100, TimeDelta::seconds(36));
+const OF_CONSUMER: Rate = Rate::new(100, TimeDelta::seconds(36));
+/// As many as of ten consumers.
+const OF_ORGANIZATION: Rate = Rate::new(1_000, TimeDelta::milliseconds(3_600));
 const OF_UNKNOWN_USERNAMES: Rate = Rate::new(60, TimeDelta::minutes(10));

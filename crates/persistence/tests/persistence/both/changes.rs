@@ -443,12 +443,13 @@ impl Scene {
             Change::UseMoreRevokedKeys => {
                 let limits = EventLimit::RefusedUses {
                     of: self.key,
+                    consumer: self.bob.membership.id,
                     within: self.ada.organization.id,
                 };
-                let of_organization = limits.buckets()[1];
+                let of_consumer = limits.buckets()[1];
                 let (store, now) = (&self.database.store, self.make.clock.now());
                 while store
-                    .count_attempt(AttemptKind::SignIn, vec![of_organization], now)
+                    .count_attempt(AttemptKind::SignIn, vec![of_consumer], now)
                     .await?
                     .is_none()
                 {}
