@@ -5,8 +5,8 @@
 //! writer. So without a limit, the changes of one consumer, which may come from any number of addresses, would leave
 //! others no connection.
 //!
-//! A consumer's turns are divided among actors, not among addresses, so that the thief of one key cannot keep its user
-//! from revoking it.
+//! A consumer's turns are divided among actors, not among addresses, and revocations by people do not wait for those by
+//! keys, of which a consumer may have a hundred: so the thief of one key cannot keep its user from revoking it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -26,20 +26,25 @@ use crate::fair_semaphore::{FairPermit, FairSemaphore};
 /// and the next have sent their first statements by the time it is free.
 const MAX_AT_ONCE: usize = 4;
 
+/// The same of revocations by people, who send few.
+const MAX_BY_PEOPLE: usize = 2;
+
 /// A store's turns. Clones share them.
 #[derive(Clone)]
 pub(crate) struct KeyChangeTurns {
     changes: ConsumerTurns,
+    revocations_by_keys: ConsumerTurns,
     revocations: ConsumerTurns,
 }
 
 impl KeyChangeTurns {
-    /// Turns of a store with this many connections, of which one consumer gets at most half.
+    /// Turns of a store with this many connections, of which one consumer gets at most three quarters.
     pub(crate) fn of_store(connections: usize) -> Self {
         let of_each = (connections / 4).clamp(1, MAX_AT_ONCE);
         Self {
             changes: ConsumerTurns::new(of_each),
-            revocations: ConsumerTurns::new(of_each),
+            revocations_by_keys: ConsumerTurns::new(of_each),
+            revocations: ConsumerTurns::new(of_each.min(MAX_BY_PEOPLE)),
         }
     }
 
@@ -48,9 +53,14 @@ impl KeyChangeTurns {
         TurnRequest::new(&self.changes, consumer, actor)
     }
 
-    /// The turn of a revocation, which does not wait for other changes.
+    /// The turn of a revocation, which does not wait for other changes, nor for revocations by keys unless a key
+    /// makes it.
     pub(crate) fn of_revocation(&self, consumer: MembershipId, actor: &Actor) -> TurnRequest {
-        TurnRequest::new(&self.revocations, consumer, actor)
+        let turns = match actor {
+            Actor::ApiKey(_) => &self.revocations_by_keys,
+            Actor::User(_) | Actor::Administrator | Actor::System | Actor::Anonymous => &self.revocations,
+        };
+        TurnRequest::new(turns, consumer, actor)
     }
 }
 
@@ -206,6 +216,18 @@ mod tests {
         assert_eq!(of_keys.iter().flatten().count(), MAX_AT_ONCE);
         assert_eq!(at_once(1, &turns.of_revocation(consumer(1), &user())).len(), 1);
         assert_eq!(at_once(1, &turns.of_change(consumer(2), &key(1))).len(), 1);
+    }
+
+    #[tokio::test]
+    async fn revocations_by_keys_leave_a_turn_to_their_user() {
+        let turns = KeyChangeTurns::of_store(16);
+        let of_keys: Vec<Vec<ChangeTurn>> = (0..90)
+            .map(|number| at_once(2, &turns.of_revocation(consumer(1), &key(number))))
+            .collect();
+        assert_eq!(of_keys.iter().flatten().count(), MAX_AT_ONCE);
+        for actor in [user(), Actor::Anonymous] {
+            assert_eq!(at_once(1, &turns.of_revocation(consumer(1), &actor)).len(), 1);
+        }
     }
 
     #[tokio::test(start_paused = true)]
