@@ -89,6 +89,18 @@ macro_rules! skip_locked {
     };
 }
 
+/// The first rows of a query whose row of a joined table no other transaction has locked. These rows of that table
+/// are locked.
+macro_rules! first_unlocked {
+    ($query:expr, $joined:ident, $rows:expr) => {
+        $crate::postgres::first_rows::FirstRows {
+            query: $query,
+            rows: $rows,
+            locking: concat!(" FOR NO KEY UPDATE OF \"", stringify!($joined), "\" SKIP LOCKED"),
+        }
+    };
+}
+
 /// A query that may scan many rows. The server's statement timeout cancels it.
 macro_rules! cancellable {
     ($query:expr, $row:expr) => {
@@ -187,8 +199,8 @@ macro_rules! of_organization {
     };
 }
 pub(super) use {
-    cancellable, contains, in_organization_of_membership, indexed_end, kept, locked, named, newest,
-    newest_planned_once, of_organization, pipeline, planned_each_time, skip_locked, skip_referenced,
+    cancellable, contains, first_unlocked, in_organization_of_membership, indexed_end, kept, locked, named,
+    newest, newest_planned_once, of_organization, pipeline, planned_each_time, skip_locked, skip_referenced,
     sorted_newest,
 };
 
@@ -252,7 +264,11 @@ pub(super) const fn prepared_once<Q>(query: Q) -> PreparedOnce<Q> {
 
 /// The first rows of a query.
 pub(super) const fn first_rows<Q>(query: Q, rows: i64) -> FirstRows<Q> {
-    FirstRows { query, rows }
+    FirstRows {
+        query,
+        rows,
+        locking: "",
+    }
 }
 
 /// Whether there is a table of this name.

@@ -1,4 +1,4 @@
-//! The first rows of a query, with their number in its text.
+//! The first rows of a query, with their number in its text, and perhaps locked.
 //!
 //! diesel makes the number a parameter. A plan for any values then expects a tenth of all rows to be wanted,
 //! and PostgreSQL makes one for these values each time because that seems to cost less.
@@ -11,6 +11,8 @@ use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 pub(super) struct FirstRows<Q> {
     pub(super) query: Q,
     pub(super) rows: i64,
+    /// The locking clause behind it.
+    pub(super) locking: &'static str,
 }
 
 impl<Q: Query> Query for FirstRows<Q> {
@@ -29,6 +31,7 @@ impl<Q: QueryFragment<Pg>> QueryFragment<Pg> for FirstRows<Q> {
         self.query.walk_ast(out.reborrow())?;
         out.push_sql(" LIMIT ");
         out.push_sql(&self.rows.to_string());
+        out.push_sql(self.locking);
         Ok(())
     }
 }

@@ -1,10 +1,9 @@
 //! Recording planned ends that have come.
 //!
 //! One server at a time does so. It skips consumers and organizations that another transaction has locked,
-//! and records their ends in a later run. Reads of those that it has locked stay true until the end of the
+//! and records their ends in a later run: the search for due ends itself skips them, so that however many are due
+//! there, they keep no other end from being found. Reads of those that it has locked stay true until the end of the
 //! transaction.
-
-use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -22,8 +21,8 @@ use uuid::Uuid;
 
 use super::api_keys::revoke::write_revocation;
 use super::dialect::{
-    Connection, Pipelined, RunQueryDsl, Store, begin, listed, lock_keys, locked, pipeline, retention,
-    skip_locked, write_events,
+    Connection, RunQueryDsl, Store, begin, first_unlocked, listed, lock_keys, locked, pipeline, retention,
+    write_events,
 };
 use super::due_keys::{DueKey, StoredDueKey, record_ends_of_keys};
 use super::end_of_membership::record_ends_of_memberships;
@@ -52,20 +51,6 @@ macro_rules! replaced_keys {
         api_keys::table
             .filter(key_ends_on_first_use($at.into()))
             .filter(exists(successor))
-    }};
-}
-
-/// Begins the transaction: finds the due ends and the rows to lock for them, if this server has the lock and
-/// there are any. The due ends are read again once these rows are locked.
-macro_rules! begin_batch {
-    ($connection:ident, $found:expr) => {{
-        let ((), has_lock, found): ((), bool, Vec<(StoredId, StoredId)>) = pipeline!(
-            $connection,
-            begin($connection),
-            retention::try_lock($connection, AdvisoryLock::PlannedEnds),
-            $found,
-        );
-        (has_lock && !found.is_empty()).then(|| found.into_iter().unzip::<_, _, Vec<_>, BTreeSet<_>>())
     }};
 }
 
@@ -110,13 +95,20 @@ async fn record_some_of_keys(
     at_most: u32,
     act: Act,
 ) -> Result<u32, Abort<StorageError>> {
-    let Some((keys, consumers)) = begin_batch!(connection, find_due_keys(connection, at_most, act.at)) else {
+    if !begin_batch(connection).await? {
         return Ok(0);
-    };
-    let consumers = lock_free_consumers(connection, consumers).await?;
+    }
+    let found = api_keys::table
+        .inner_join(memberships::table)
+        .filter(key_is_due(act.at.into()))
+        .order((api_keys::revoked_at, api_keys::id))
+        .select(api_keys::id);
+    let found: Vec<StoredId> = first_unlocked!(found, memberships, i64::from(at_most))
+        .load(connection)
+        .await?;
+    // Again, because they were found before their consumers were locked.
     let due: Vec<StoredDueKey> = api_keys::table
-        .filter(listed(keys.into_iter().map(|key| key.0)))
-        .filter(api_keys::consumer_id.eq_any(consumers))
+        .filter(listed(found.into_iter().map(|key| key.0)))
         .filter(key_is_due(act.at.into()))
         .select((api_keys::id, api_keys::organization_id, api_keys::revoked_at))
         .load(connection)
@@ -132,15 +124,18 @@ async fn end_some_rotated_keys(
     at_most: u32,
     act: Act,
 ) -> Result<u32, Abort<StorageError>> {
-    let Some((keys, consumers)) = begin_batch!(connection, find_replaced_keys(connection, at_most, act.at))
-    else {
+    if !begin_batch(connection).await? {
         return Ok(0);
-    };
-    let consumers = lock_free_consumers(connection, consumers).await?;
-    // The successor may have been revoked, and another one have taken its place.
+    }
+    let found = replaced_keys!(act.at)
+        .inner_join(memberships::table)
+        .select(api_keys::id);
+    let found: Vec<StoredId> = first_unlocked!(found, memberships, i64::from(at_most))
+        .load(connection)
+        .await?;
+    // Again: the successor may have been revoked, and another one have taken its place.
     let replaced: Vec<(StoredId, StoredId)> = replaced_keys!(act.at)
-        .filter(listed(keys.into_iter().map(|key| key.0)))
-        .filter(api_keys::consumer_id.eq_any(consumers))
+        .filter(listed(found.into_iter().map(|key| key.0)))
         .select((api_keys::id, api_keys::organization_id))
         .load(connection)
         .await?;
@@ -159,34 +154,25 @@ async fn end_some_rotated_keys(
     Ok(to_u32(keys.len()))
 }
 
-/// Locks those of these consumers that no other transaction holds.
-async fn lock_free_consumers(
-    connection: &mut Connection,
-    consumers: BTreeSet<StoredId>,
-) -> QueryResult<Vec<StoredId>> {
-    let consumers = memberships::table
-        .filter(memberships::id.eq_any(consumers))
-        .select(memberships::id);
-    skip_locked!(consumers).load(connection).await
-}
-
 async fn record_some_of_memberships(
     connection: &mut Connection,
     at_most: u32,
     act: Act,
 ) -> Result<u32, Abort<StorageError>> {
-    let Some((found, organizations)) =
-        begin_batch!(connection, find_due_memberships(connection, at_most, act.at))
-    else {
+    if !begin_batch(connection).await? {
         return Ok(0);
-    };
-    let held = organizations::table
-        .filter(organizations::id.eq_any(organizations))
-        .select(organizations::id);
-    let held: Vec<StoredId> = skip_locked!(held).load(connection).await?;
+    }
+    let found = memberships::table
+        .inner_join(organizations::table)
+        .filter(membership_is_due(act.at.into()))
+        .order((memberships::ended_at, memberships::id))
+        .select(memberships::id);
+    let found: Vec<StoredId> = first_unlocked!(found, organizations, i64::from(at_most))
+        .load(connection)
+        .await?;
+    // Again, because they were found before their organizations were locked.
     let due = memberships::table
         .filter(memberships::id.eq_any(found))
-        .filter(memberships::organization_id.eq_any(held))
         .filter(membership_is_due(act.at.into()))
         .select(LockedMember::as_select());
     let due: Vec<LockedMember> = locked!(due).load(connection).await?;
@@ -194,45 +180,12 @@ async fn record_some_of_memberships(
     Ok(to_u32(due.len()))
 }
 
-/// The first keys that are due, each with its consumer.
-async fn find_due_keys(
-    mut connection: Pipelined<'_>,
-    at_most: u32,
-    at: DateTime<Utc>,
-) -> QueryResult<Vec<(StoredId, StoredId)>> {
-    api_keys::table
-        .filter(key_is_due(at.into()))
-        .order((api_keys::revoked_at, api_keys::id))
-        .limit(i64::from(at_most))
-        .select((api_keys::id, api_keys::consumer_id))
-        .load(&mut connection)
-        .await
-}
-
-/// Some of the [`replaced_keys`], each with its consumer.
-async fn find_replaced_keys(
-    mut connection: Pipelined<'_>,
-    at_most: u32,
-    at: DateTime<Utc>,
-) -> QueryResult<Vec<(StoredId, StoredId)>> {
-    replaced_keys!(at)
-        .limit(i64::from(at_most))
-        .select((api_keys::id, api_keys::consumer_id))
-        .load(&mut connection)
-        .await
-}
-
-/// The first memberships that are due, each with its organization.
-async fn find_due_memberships(
-    mut connection: Pipelined<'_>,
-    at_most: u32,
-    at: DateTime<Utc>,
-) -> QueryResult<Vec<(StoredId, StoredId)>> {
-    memberships::table
-        .filter(membership_is_due(at.into()))
-        .order((memberships::ended_at, memberships::id))
-        .limit(i64::from(at_most))
-        .select((memberships::id, memberships::organization_id))
-        .load(&mut connection)
-        .await
+/// Begins the transaction. Whether this server is the one that records ends now.
+async fn begin_batch(connection: &mut Connection) -> QueryResult<bool> {
+    let ((), has_lock): ((), bool) = pipeline!(
+        connection,
+        begin(connection),
+        retention::try_lock(connection, AdvisoryLock::PlannedEnds),
+    );
+    Ok(has_lock)
 }

@@ -65,6 +65,13 @@ macro_rules! skip_locked {
     };
 }
 
+/// The first rows of a query: no other transaction has locked anything.
+macro_rules! first_unlocked {
+    ($query:expr, $joined:ident, $rows:expr) => {
+        $query.limit($rows)
+    };
+}
+
 /// A query that may scan many rows. It is cancelled when its caller stops waiting: see [`not_cancelled`].
 ///
 /// [`not_cancelled`]: super::not_cancelled
@@ -151,8 +158,8 @@ macro_rules! of_organization {
     };
 }
 pub(super) use {
-    cancellable, contains, in_organization_of_membership, indexed_end, kept, locked, named, newest,
-    newest_planned_once, of_organization, pipeline, planned_each_time, skip_locked, skip_referenced,
+    cancellable, contains, first_unlocked, in_organization_of_membership, indexed_end, kept, locked, named,
+    newest, newest_planned_once, of_organization, pipeline, planned_each_time, skip_locked, skip_referenced,
     sorted_newest,
 };
 

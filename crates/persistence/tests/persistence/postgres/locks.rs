@@ -257,6 +257,39 @@ async fn key_that_ended_before_the_lock_does_not_count() {
     added.expect("one of two keys is over");
 }
 
+#[tokio::test]
+async fn due_keys_of_a_locked_consumer_delay_no_others() {
+    let scene = Scene::new(Database::postgres().await).await;
+    let (bob, carol) = (scene.bob.membership.id, scene.carol.as_holder());
+    let of_another = issue(&scene.use_cases, &carol, "due").await.key.id;
+    let due = |keys: &str, end: &str| {
+        format!(
+            "UPDATE api_keys SET revoked_at = created_at + interval '{end}', revoked_by_kind = 'administrator',
+                 revoked_reason = 'administrator'
+             WHERE {keys}"
+        )
+    };
+    let of_bob = format!("consumer_id = '{bob}'");
+    scene.database.execute(&due(&of_bob, "1 ms")).await;
+    let of_bob = scene.database.count(&format!("api_keys WHERE {of_bob}")).await;
+    let of_another = format!("id = '{of_another}'");
+    scene.database.execute(&due(&of_another, "1 hour")).await;
+    scene.make.clock.advance(TimeDelta::days(1));
+
+    let held = scene.database.lock_changes_of(bob.as_uuid()).await;
+    let record = async || {
+        let act = scene.make.act(Actor::System);
+        let recorded = scene.database.store.record_ends_of_keys(2, act).await;
+        i64::from(recorded.expect("recorded"))
+    };
+    assert!(of_bob >= 2);
+    assert_eq!(record().await, 1, "the later one");
+    let recorded = format!("api_keys WHERE {of_another} AND end_came_at IS NOT NULL");
+    assert_eq!(scene.database.count(&recorded).await, 1);
+    held.release().await;
+    assert_eq!(record().await, 2);
+}
+
 /// Purges without waiting for anybody.
 async fn remove_dead_keys(scene: &Scene) -> u32 {
     let removing = scene.database.store.remove_dead_keys(scene.make.clock.now(), 500);
