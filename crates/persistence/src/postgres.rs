@@ -43,6 +43,7 @@ mod import;
 mod key_tree;
 mod language;
 mod last_uses;
+mod leaked_keys;
 mod leaving;
 mod liveness;
 mod lookup_queue;

@@ -37,6 +37,7 @@ mod found_keys;
 mod import;
 mod key_tree;
 mod last_uses;
+mod leaked_keys;
 mod leaving;
 mod left_log;
 mod listed;

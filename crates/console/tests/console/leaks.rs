@@ -23,27 +23,26 @@ async fn report(running: &Running, key: &IssuedKey) {
 }
 
 #[tokio::test]
-async fn leak_is_shown_beside_many_later_ones_of_others() {
+async fn leak_is_shown_beside_a_thousand_later_ones_of_another() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let [grace, mary] =
         ["grace", "mary"].map(|name| installation.member(&ada.organization, name, Role::Member));
     let leaked = installation.issue(&grace.as_holder(), "Deploy").await;
     report(&running, &leaked).await;
-    let leak_others = async |keys| {
-        for number in 0..keys {
-            // So many may be created.
-            installation.builder.clock.advance(TimeDelta::seconds(1));
-            let other = installation
-                .issue(&mary.as_holder(), &format!("key {number}"))
-                .await;
-            report(&running, &other).await;
-        }
-    };
+    for number in 0..1_001 {
+        // So many may be created.
+        installation.builder.clock.advance(TimeDelta::seconds(1));
+        let other = installation
+            .issue(&mary.as_holder(), &format!("key {number}"))
+            .await;
+        report(&running, &other).await;
+    }
     let [owner, holder] = [running.signed_in("ada").await, running.signed_in("grace").await];
-    leak_others(60).await;
     let page = owner.get(ALL).await;
-    assert!(page.shows("The tokens of 61 keys leaked.") && page.shows(leaked.key.hint.as_str()));
+    assert!(page.shows("The tokens of more than 50 keys leaked."));
+    let text = page.text();
+    assert!(page.shows(leaked.key.hint.as_str()) && text.contains("of grace") && text.contains("of mary"));
     assert!(
         page.text()
             .contains("Not all are listed here: see the audit log.")
@@ -55,19 +54,11 @@ async fn leak_is_shown_beside_many_later_ones_of_others() {
     assert!(page.shows("/audit-log?who=anonymous%3A&#38;action=api_key.revoke") && log.status == 200);
     assert!(log.text().contains("reported the API key"));
 
-    // More than an owner's notice takes from the log.
-    leak_others(1_000).await;
-    assert!(
-        owner
-            .get(ALL)
-            .await
-            .shows("The tokens of 1000 or more keys leaked.")
-    );
     let list = holder.get(LIST).await;
     assert!(list.shows("The token of a key leaked.") && list.shows(leaked.key.hint.as_str()));
     assert!(!list.text().contains("Not all are listed"));
     let list = running.signed_in("mary").await.get(LIST).await;
-    assert!(list.shows("The tokens of 50 or more keys leaked."));
+    assert!(list.shows("The tokens of more than 50 keys leaked."));
     assert!(
         list.text()
             .contains("Not all are listed here: see your revoked keys.")

@@ -125,6 +125,7 @@ fn slow_revocations(installation: &TestInstallation, failing: &'static [u32]) ->
     let of = store.clone();
     slow.expect_find()
         .returning(move |organization, id| answer(OrganizationKeyStore::find(&of, organization, id)));
+    slow.expect_leaked_since().returning(|_, _, _| Ok(Vec::new()));
     let of = store.clone();
     slow.expect_revocation_preview()
         .returning(move |organization, selection, now| {

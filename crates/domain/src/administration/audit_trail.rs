@@ -36,15 +36,6 @@ pub struct AuditPage {
     pub names: HashMap<Subject, Named>,
 }
 
-/// Keys that were revoked in the last days because their tokens leaked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RecentLeaks {
-    /// Those revoked last come first. Some may be forgotten since.
-    pub keys: Vec<ApiKeyId>,
-    /// Whether these are all.
-    pub is_complete: bool,
-}
-
 impl AuditTrail {
     /// The use cases over a store.
     #[must_use]
@@ -83,40 +74,19 @@ impl AuditTrail {
             ..AuditFilter::default()
         };
         let organization = Some(member.organization.id);
-        let (items, _) = self.latest(organization, &filter, PageSize::FEW).await?;
+        let items = self.latest(organization, &filter, PageSize::FEW).await?;
         let events = Page { items, next: None };
         self.with_names(organization, &filter, events).await
     }
 
-    /// Recent revocations of keys whose tokens were reported as leaked, the latest first. As with
-    /// [`AuditTrail::refused_uses`], some may be missing.
-    pub async fn leaks(&self, organization: OrganizationId) -> Result<RecentLeaks, StorageError> {
-        let filter = AuditFilter {
-            action: Some(Action::RevokeApiKey),
-            // Only reports of leaks are anonymous.
-            actor: Some(Actor::Anonymous),
-            from: Some(self.sources.now() - NOTICE_PERIOD),
-            ..AuditFilter::default()
-        };
-        let (events, is_complete) = self.latest(Some(organization), &filter, PageSize::EXPORT).await?;
-        let key = |event: AuditEvent| match event.subject {
-            Subject::ApiKey(id) => Some(id),
-            _ => None,
-        };
-        Ok(RecentLeaks {
-            keys: events.into_iter().filter_map(key).collect(),
-            is_complete,
-        })
-    }
-
-    /// The latest events, and whether these are all. A store may search in several steps; if the events are
-    /// rare, the search ends after [`MAX_SEARCH_STEPS`].
+    /// The latest events. A store may search in several steps; if the events are rare, the search ends after
+    /// [`MAX_SEARCH_STEPS`].
     async fn latest(
         &self,
         organization: Option<OrganizationId>,
         filter: &AuditFilter,
         size: PageSize,
-    ) -> Result<(Vec<AuditEvent>, bool), StorageError> {
+    ) -> Result<Vec<AuditEvent>, StorageError> {
         let mut events = Vec::new();
         let mut after = None;
         for _ in 0..MAX_SEARCH_STEPS {
@@ -128,9 +98,8 @@ impl AuditTrail {
                 break;
             }
         }
-        let is_complete = after.is_none() && events.len() <= size.items();
         events.truncate(size.items());
-        Ok((events, is_complete))
+        Ok(events)
     }
 
     pub(super) async fn record(&self, event: AuditEvent) -> Result<(), StorageError> {

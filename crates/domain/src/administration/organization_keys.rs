@@ -14,7 +14,8 @@ use crate::administration::ports::{
 use crate::api_key::{LongestLife, RevocationNote, RevocationReason};
 use crate::audit::{Actor, RequestSource};
 use crate::id::ApiKeyId;
-use crate::page::{Page, PageRequest};
+use crate::leaked_keys::NOTICE_PERIOD;
+use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::StorageError;
 use crate::propagation::{ToAllServers, with_propagation};
 use crate::sources::Sources;
@@ -77,6 +78,20 @@ impl OrganizationKeys {
         ids: &[ApiKeyId],
     ) -> Result<Vec<HeldKey>, StorageError> {
         self.keys.find_many(authority.organization_id(), ids).await
+    }
+
+    /// Keys that were revoked in the days before this moment because their tokens leaked; of many only the first, one
+    /// more than a page holds. The last one of each member comes before the second of any.
+    pub async fn leaked(
+        &self,
+        authority: &Authority,
+        size: PageSize,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<HeldKey>, StorageError> {
+        let organization = authority.organization_id();
+        self.keys
+            .leaked_since(organization, now - NOTICE_PERIOD, size)
+            .await
     }
 
     /// A key's tree, oldest first, limited to what fits on a page; empty for an unknown key.

@@ -16,7 +16,13 @@ caught! {
         "users_key_in_another_organization_is_not_found",
         "key_batch_lookup_returns_each_own_key_once",
     ];
-    listing_old_leaks_is_detected: Fault::ListsOldLeaks => ["leaked_keys_are_listed_last_revoked_first"];
+    listing_old_leaks_is_detected: Fault::ListsOldLeaks => [
+        "leaked_keys_are_listed_last_revoked_first",
+        "leaked_keys_of_all_members_are_listed_for_owners",
+    ];
+    leaks_hidden_behind_those_of_one_member_are_detected: Fault::LetsLeaksOfOneMemberHideOthers => [
+        "no_member_hides_a_leaked_key_of_another",
+    ];
     revoking_another_consumers_key_is_detected: Fault::RevokesAnyConsumersKey => [
         "another_consumers_key_cannot_be_revoked",
     ];

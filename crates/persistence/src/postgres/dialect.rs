@@ -27,6 +27,7 @@ pub(super) use super::begin::{begin, for_any_connection};
 pub(super) use super::count_change::count_change;
 pub(super) use super::errors::storage_error;
 pub(super) use super::key_tree::{ancestor_chain, some_below, some_between, valid_from, valid_in_chain};
+pub(super) use super::leaked_keys::leaked_keys;
 pub(super) use super::leaving::valid_keys_of_member;
 pub(super) use super::organization_keys::{self, containing_term};
 pub(super) use super::request_lock::{begin_request, begin_unless};

@@ -19,13 +19,14 @@ use keyward_domain::administration::ports::{
 use keyward_domain::api_key::{LongestLife, RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
-use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StorageError;
 
 use uuid::Uuid;
 
-use super::dialect::Store;
+use super::dialect::{Store, leaked_keys};
 use crate::claim::Claim;
+use crate::limit::one_more;
 
 #[async_trait]
 impl OrganizationKeyStore for Store {
@@ -58,6 +59,18 @@ impl OrganizationKeyStore for Store {
         let ids: Vec<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
         read!(self, |connection| {
             read::named(connection, organization, &ids).await
+        })
+    }
+
+    async fn leaked_since(
+        &self,
+        organization: OrganizationId,
+        since: DateTime<Utc>,
+        size: PageSize,
+    ) -> Result<Vec<HeldKey>, StorageError> {
+        read!(self, |connection| {
+            let leaked = leaked_keys(connection, organization, since, one_more(size)).await?;
+            read::named_in_order(connection, organization, &leaked).await
         })
     }
 

@@ -16,6 +16,7 @@ pub(super) use super::audit_log::{feed, write_events};
 pub(super) use super::count_change::count_change;
 pub(super) use super::errors::storage_error;
 pub(super) use super::key_tree::{ancestor_chain, some_below, some_between, valid_from, valid_in_chain};
+pub(super) use super::leaked_keys::leaked_keys;
 pub(super) use super::leaving::valid_keys_of_member;
 pub(super) use super::listed::listed;
 pub(super) use super::organization_keys::{self, containing_term};

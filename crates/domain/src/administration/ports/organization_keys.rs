@@ -13,7 +13,7 @@ use crate::administration::organization_key_filter::OrganizationKeyFilter;
 use crate::api_key::{LongestLife, RevocationNote, RevocationReason};
 use crate::audit::Act;
 use crate::id::{ApiKeyId, OrganizationId};
-use crate::page::{Page, PageRequest};
+use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::StorageError;
 
 /// Shows and revokes the keys of all consumers of an organization, former ones included, and shortens the
@@ -41,6 +41,16 @@ pub trait OrganizationKeyStore: Send + Sync {
         &self,
         organization: OrganizationId,
         ids: &[ApiKeyId],
+    ) -> Result<Vec<HeldKey>, StorageError>;
+
+    /// Keys that were revoked because of a leak at this moment or later; of many only the first, one more than a page
+    /// holds. MUST NOT let one member's keys hide those of another: of each consumer, the key revoked last comes before
+    /// the second of any, and so on; of these, those revoked last come first, then those with lower identifiers.
+    async fn leaked_since(
+        &self,
+        organization: OrganizationId,
+        since: DateTime<Utc>,
+        size: PageSize,
     ) -> Result<Vec<HeldKey>, StorageError>;
 
     /// The key, its stored ancestors, and their descendants, by rising identifier; empty for a key that does

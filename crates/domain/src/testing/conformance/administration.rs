@@ -15,6 +15,7 @@ mod invitation_form_cases;
 mod inviter_cases;
 mod key_scene;
 mod last_use_cases;
+mod leaked_key_cases;
 mod leaving_holder_cases;
 mod leaving_preview_cases;
 mod list_member_cases;
@@ -310,6 +311,10 @@ super::cases::cases! { $
         last_use_of_unknown_key_is_ignored
         last_use_changes_nothing_else_and_writes_no_event
         concurrent_last_uses_and_revocations_are_all_recorded
+    }
+    leaked_key_cases {
+        leaked_keys_of_all_members_are_listed_for_owners
+        no_member_hides_a_leaked_key_of_another
     }
     organization_key_cases {
         held_key_is_complete_except_for_its_exact_last_address

@@ -336,6 +336,19 @@ impl<S: AsRef<KeyStores>> Scene<S> {
             .expect("the key is revoked")
     }
 
+    /// Revokes a key as a report of its token does.
+    pub(super) async fn leak(&self, holder: &Member, key: &ApiKey) {
+        let revoked = self.keys().api_keys.revoke(
+            key.consumer_id,
+            key.id,
+            RevocationReason::Leak.into(),
+            DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
+            self.act_as(Actor::Anonymous, Some(holder.organization.id)),
+        );
+        assert_eq!(revoked.await.expect("revoked"), [key.id]);
+    }
+
     /// Every event of an organization, or of none, newest first.
     pub(super) async fn events(&self, organization: Option<OrganizationId>) -> Vec<AuditEvent> {
         let log = &self.keys().audit_log;

@@ -1,5 +1,5 @@
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 
 use async_trait::async_trait;
@@ -13,7 +13,7 @@ use crate::administration::ports::{
 use crate::api_key::{ApiKey, ChangeOfKey, LongestLife, Revocation, RevocationNote, RevocationReason};
 use crate::audit::{Act, Action, Subject};
 use crate::id::{ApiKeyId, MembershipId, OrganizationId};
-use crate::page::{Page, PageRequest};
+use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{DescendantKeys, StorageError};
 use crate::validity::End;
 
@@ -62,6 +62,28 @@ impl OrganizationKeyStore for MemoryStore {
             .keys_within(organization)
             .filter(|key| ids.contains(&key.id));
         Ok(found.filter_map(|key| state.held(key)).collect())
+    }
+
+    async fn leaked_since(
+        &self,
+        organization: OrganizationId,
+        since: DateTime<Utc>,
+        size: PageSize,
+    ) -> Result<Vec<HeldKey>, StorageError> {
+        let state = self.state()?;
+        let keys = state.keys_within(organization);
+        let mut leaked: Vec<&ApiKey> = keys.filter(|key| key.leaked_since(since)).collect();
+        leaked.sort_by_key(|key| (Reverse(key.end().map(End::at)), key.id));
+        let mut later: HashMap<MembershipId, usize> = HashMap::new();
+        let mut ranked = Vec::new();
+        for key in leaked {
+            let rank = later.entry(key.consumer_id).or_default();
+            ranked.push((*rank, key));
+            *rank += 1;
+        }
+        ranked.sort_by_key(|(rank, _)| *rank);
+        let first = ranked.into_iter().take(size.items() + 1);
+        Ok(first.filter_map(|(_, key)| state.held(key)).collect())
     }
 
     async fn key_tree(

@@ -20,6 +20,16 @@ use super::{BrokenStore, Fault, List, Secret, lock, pause};
 /// More changes than any case makes.
 const UNLIMITED: Rate = Rate::new(100_000, TimeDelta::milliseconds(1));
 
+impl BrokenStore {
+    /// Since when keys leaked that are listed.
+    pub(super) fn leaks_since(&self, since: DateTime<Utc>) -> DateTime<Utc> {
+        match self.fault {
+            Fault::ListsOldLeaks => since - TimeDelta::days(1),
+            _ => since,
+        }
+    }
+}
+
 #[async_trait]
 impl ApiKeys for BrokenStore {
     async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
@@ -103,11 +113,8 @@ impl ApiKeys for BrokenStore {
         since: DateTime<Utc>,
         size: PageSize,
     ) -> Result<Vec<ApiKey>, StorageError> {
-        let since = match self.fault {
-            Fault::ListsOldLeaks => since - TimeDelta::days(1),
-            _ => since,
-        };
-        let leaked = self.sound.leaked_since(consumer, since, size).await?;
+        let since = self.leaks_since(since);
+        let leaked = ApiKeys::leaked_since(&self.sound, consumer, since, size).await?;
         Ok(leaked.into_iter().map(|key| self.as_read(key)).collect())
     }
 

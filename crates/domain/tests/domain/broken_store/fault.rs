@@ -8,6 +8,8 @@ pub(crate) enum Fault {
     None,
     FindsAnyConsumersKey,
     ListsOldLeaks,
+    /// Owners are shown the keys that leaked last, whoever's they are.
+    LetsLeaksOfOneMemberHideOthers,
     RevokesAnyConsumersKey,
     ForgetsEventsOf(Action),
     TellsOfEditsThatChangeNothing,

@@ -1,4 +1,5 @@
 use chrono::{DateTime, Utc};
+use std::cmp::Reverse;
 use std::num::NonZeroU32;
 
 use async_trait::async_trait;
@@ -9,8 +10,9 @@ use keyward_domain::administration::ports::{
 use keyward_domain::api_key::{LongestLife, RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
-use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{DescendantKeys, StorageError};
+use keyward_domain::validity::End;
 
 use super::{BrokenStore, Fault, List, lock};
 
@@ -59,6 +61,26 @@ impl OrganizationKeyStore for BrokenStore {
     ) -> Result<Vec<HeldKey>, StorageError> {
         let found = OrganizationKeyStore::find_many(&self.sound, organization, ids).await?;
         Ok(found.into_iter().map(|key| self.held_as_read(key)).collect())
+    }
+
+    async fn leaked_since(
+        &self,
+        organization: OrganizationId,
+        since: DateTime<Utc>,
+        size: PageSize,
+    ) -> Result<Vec<HeldKey>, StorageError> {
+        let since = self.leaks_since(since);
+        let everything = match self.fault {
+            Fault::LetsLeaksOfOneMemberHideOthers => PageSize::EXPORT,
+            _ => size,
+        };
+        let mut leaked =
+            OrganizationKeyStore::leaked_since(&self.sound, organization, since, everything).await?;
+        if self.fault == Fault::LetsLeaksOfOneMemberHideOthers {
+            leaked.sort_by_key(|key| Reverse(key.end().map(End::at)));
+            leaked.truncate(size.items() + 1);
+        }
+        Ok(leaked.into_iter().map(|key| self.held_as_read(key)).collect())
     }
 
     async fn key_tree(

@@ -258,6 +258,9 @@ CREATE INDEX api_keys_effective_parent_idx ON api_keys (coalesce(adoptive_parent
 CREATE INDEX api_keys_revoked_at_idx ON api_keys (revoked_at, id DESC) WHERE revoked_at IS NOT NULL;
 -- A consumer's ended keys in the same order: retention removes the first of them where there are too many.
 CREATE INDEX api_keys_ended_idx ON api_keys (consumer_id, revoked_at, id DESC) WHERE end_came_at IS NOT NULL;
+-- An organization's leaked keys by consumer, those revoked last first (read backwards).
+CREATE INDEX api_keys_leaked_idx ON api_keys (organization_id, consumer_id, revoked_at, id DESC)
+    WHERE revoked_reason = 'leak';
 -- Keys that may be valid beside their successors.
 CREATE INDEX api_keys_rotated_idx ON api_keys (rotated_to_key_id)
     WHERE rotated_to_key_id IS NOT NULL AND end_came_at IS NULL;

@@ -95,15 +95,24 @@ pub(super) async fn previewed<R: Ord>(
     let holders: HashSet<StoredId> = keys.iter().map(|(_, consumer, _)| *consumer).collect();
     keys.sort_unstable_by(|(id, _, rank), (other, _, other_rank)| (rank, id).cmp(&(other_rank, other)));
     let first: Vec<Uuid> = keys.iter().take(shown).map(|(id, ..)| id.0).collect();
-    let mut shown = named(connection, organization, &first).await?;
-    shown.sort_by_key(|key| first.iter().position(|id| *id == key.id.as_uuid()));
     Ok(PreviewedKeys {
         keys: to_u32(keys.len()),
         has_more,
         without_access: 0,
         holders: to_u32(holders.len()),
-        first: shown,
+        first: named_in_order(connection, organization, &first).await?,
     })
+}
+
+/// These keys of the organization, in this order.
+pub(super) async fn named_in_order(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    ids: &[Uuid],
+) -> Result<Vec<HeldKey>, Abort<Infallible>> {
+    let mut keys = named(connection, organization, ids).await?;
+    keys.sort_by_key(|key| ids.iter().position(|id| *id == key.id.as_uuid()));
+    Ok(keys)
 }
 
 /// These keys of the organization.
@@ -112,6 +121,9 @@ pub(super) async fn named(
     organization: OrganizationId,
     ids: &[Uuid],
 ) -> Result<Vec<HeldKey>, Abort<Infallible>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
     let rows: Vec<HeldKeyRow> = api_keys::table
         .inner_join(memberships::table.inner_join(users::table))
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))

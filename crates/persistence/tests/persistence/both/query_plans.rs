@@ -5,9 +5,9 @@ mod people;
 
 use std::io;
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta};
 use futures_util::future::join_all;
-use keyward_domain::administration::ports::Names;
+use keyward_domain::administration::ports::{Names, OrganizationKeyStore};
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::id::ApiKeyId;
@@ -27,6 +27,7 @@ use crate::database::{Database, Store, now};
 
 on_both!(
     key_queries_use_an_index,
+    leaked_keys_are_found_by_an_index,
     audit_log_queries_use_an_index,
     retention_queries_use_an_index,
     an_export_sorts_nothing,
@@ -189,6 +190,29 @@ async fn key_queries_use_an_index(database: Database) {
     let of_postgres = [form, "Index Only Scan using api_keys_valid_idx"];
     let of_sqlite = [form, "COVERING INDEX api_keys_used_idx"];
     listening.expect("a new key", &of_postgres, &of_sqlite).await;
+}
+
+async fn leaked_keys_are_found_by_an_index(database: Database) {
+    let listening = Listening::to(database).await;
+    let (scene, store) = (&listening.scene, listening.store());
+    let (since, size) = (DateTime::UNIX_EPOCH, PageSize::DEFAULT);
+    let index = "api_keys_leaked_idx";
+
+    let organization = scene.ada.organization.id;
+    let all = OrganizationKeyStore::leaked_since(store, organization, since, size).await;
+    assert_eq!(all.expect("an answer").len(), size.items() + 1);
+    let plans = listening.asked.plans(&scene.database).await;
+    let steps = plans.iter().map(described).find(|steps| steps.contains(index));
+    let steps = steps.expect("a statement by the index");
+    // The first keys of each consumer are sorted, and nothing else is gone through.
+    let other = [
+        "Seq Scan on",
+        "SCAN api_keys",
+        "_id_idx",
+        "_ended_idx",
+        "_revoked_idx",
+    ];
+    assert!(!other.iter().any(|step| steps.contains(step)), "{steps}");
 }
 
 async fn audit_log_queries_use_an_index(database: Database) {

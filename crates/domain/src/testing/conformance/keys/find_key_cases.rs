@@ -6,8 +6,6 @@ use chrono::TimeDelta;
 
 use super::super::KeyStores;
 use super::super::scene::Scene;
-use crate::api_key::{ApiKey, KeyPrecondition, RevocationReason};
-use crate::audit::Actor;
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::page::PageSize;
@@ -79,7 +77,7 @@ pub(super) async fn leaked_keys_are_listed_last_revoked_first(stores: KeyStores)
     let bob = scene.join(&ada.organization, "bob").await;
     let leak = async |holder: &Member| {
         let key = scene.add_key(holder, "key").await;
-        leak_key(&scene, holder, &key).await;
+        scene.leak(holder, &key).await;
         key.id
     };
     let late = scene.add_key(&ada, "created first, revoked last").await;
@@ -93,7 +91,7 @@ pub(super) async fn leaked_keys_are_listed_last_revoked_first(stores: KeyStores)
     scene.revoke(&ada, &returned, DescendantKeys::Keep).await;
     scene.add_key(&ada, "valid").await;
     scene.later(TimeDelta::milliseconds(1));
-    leak_key(&scene, &ada, &late).await;
+    scene.leak(&ada, &late).await;
 
     let api_keys = &scene.stores.api_keys;
     for (size, expected) in [
@@ -106,17 +104,4 @@ pub(super) async fn leaked_keys_are_listed_last_revoked_first(stores: KeyStores)
         assert_eq!(ids, expected);
         assert_eq!(found[0], scene.stored(&late).await);
     }
-}
-
-/// Revokes a key as a report of its token does.
-async fn leak_key(scene: &Scene<KeyStores>, holder: &Member, key: &ApiKey) {
-    let revoked = scene.stores.api_keys.revoke(
-        key.consumer_id,
-        key.id,
-        RevocationReason::Leak.into(),
-        DescendantKeys::Keep,
-        KeyPrecondition::AnyVersion,
-        scene.act_as(Actor::Anonymous, Some(holder.organization.id)),
-    );
-    assert_eq!(revoked.await.expect("revoked"), [key.id]);
 }
