@@ -19,8 +19,10 @@ pub(crate) use add::forget_idempotency_keys;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
-use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationCause, RevocationReason};
+use diesel::dsl::sql;
+use diesel::prelude::{ExpressionMethods, NullableExpressionMethods, QueryDsl, SelectableHelper};
+use diesel::sql_types::Bool;
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationCause};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::page::{Page, PageRequest, PageSize};
@@ -31,8 +33,8 @@ use keyward_domain::ports::{
 use keyward_domain::rate::Rate;
 use tokio::time::Instant;
 
-use super::dialect::{RunQueryDsl, Store, for_any_connection, listed, valid_from};
-use super::schema::api_keys;
+use super::dialect::{RunQueryDsl, Store, for_any_connection, listed, prepared_once, valid_from};
+use super::schema::{api_keys, memberships};
 use super::validity::key_is_valid;
 use crate::abort::Abort;
 use crate::claim::Claim;
@@ -80,17 +82,21 @@ impl ApiKeys for Store {
         size: PageSize,
     ) -> Result<Vec<ApiKey>, StorageError> {
         read!(self, |connection| {
-            // In the order of `api_keys_ended_idx`, read backwards.
-            let rows: Vec<KeyRow> = api_keys::table
-                .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
-                .filter(api_keys::end_came_at.is_not_null())
+            let consumer = StoredId(consumer.as_uuid());
+            let organization = memberships::table
+                .filter(memberships::id.eq(consumer))
+                .select(memberships::organization_id)
+                .single_value();
+            // In the order of `api_keys_leaked_idx`, read backwards. The databases find its condition as a literal only.
+            let keys = api_keys::table
+                .filter(api_keys::organization_id.nullable().eq(organization))
+                .filter(api_keys::consumer_id.eq(consumer))
+                .filter(sql::<Bool>("revoked_reason = 'leak'"))
                 .filter(api_keys::revoked_at.ge(StoredMoment::from(since)))
-                .filter(api_keys::revoked_reason.eq(RevocationReason::Leak.as_str()))
                 .order((api_keys::revoked_at.desc(), api_keys::id.asc()))
                 .limit(one_more(size))
-                .select(KeyRow::as_select())
-                .load(connection)
-                .await?;
+                .select(KeyRow::as_select());
+            let rows: Vec<KeyRow> = prepared_once(keys).load(connection).await?;
             let keys: Result<_, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
             Ok(keys?)
         })

@@ -198,6 +198,10 @@ async fn leaked_keys_are_found_by_an_index(database: Database) {
     let (since, size) = (DateTime::UNIX_EPOCH, PageSize::DEFAULT);
     let index = "api_keys_leaked_idx";
 
+    let own = ApiKeys::leaked_since(store, scene.bob.membership.id, since, size).await;
+    assert_eq!(own.expect("an answer").len(), size.items() + 1);
+    listening.expect("own leaked keys", &[index], &[index]).await;
+
     let organization = scene.ada.organization.id;
     let all = OrganizationKeyStore::leaked_since(store, organization, since, size).await;
     assert_eq!(all.expect("an answer").len(), size.items() + 1);
