@@ -1,14 +1,14 @@
 -- Kind: additive
 
--- Everything an installation keeps: who there is, what is invited and run, the keys, what happened, and what the server
--- itself remembers.
+-- All tables of an installation: organizations and people, invitations and projects, keys, the audit log, sessions, and the
+-- state of the servers.
 --
--- Rules that one row can break are CHECKs, so that no client of the database can bypass them. What a text may say is
--- the domain's rule alone; only words with a meaning are listed here. Every constraint has a name: errors are told apart
--- by it.
+-- Rules about a single row are CHECKs, so that no client of the database can bypass them. Only the domain validates texts
+-- that people write; the CHECKs list the values of enumerations. Every constraint has a name, by which the code tells
+-- errors apart.
 --
--- Identifiers are their 16 bytes, which sort like the identifiers. Moments are milliseconds since 1970: exact, and
--- earlier is less, which texts promise only as long as everybody writes them alike. Texts sort by code point.
+-- Identifiers are stored as 16 bytes, which sort like the identifiers. Times are integers, milliseconds since 1970: they
+-- sort by time, as texts would only in one format. Texts sort by code point.
 
 ---------------------------------------------------------------- Organizations and people
 
@@ -17,10 +17,10 @@ CREATE TABLE organizations (
         CONSTRAINT organizations_id_check CHECK (length(id) = 16),
     slug TEXT NOT NULL CONSTRAINT organizations_slug_key UNIQUE,
     name TEXT NOT NULL,
-    -- Whether a new key may manage keys, if nobody asks for either.
+    -- Whether a new key may manage keys, if the request does not say.
     new_keys_manage_keys INTEGER NOT NULL DEFAULT 1
         CONSTRAINT organizations_new_keys_manage_keys_check CHECK (new_keys_manage_keys IN (0, 1)),
-    -- After how many days a new key ends at the latest; null for never.
+    -- The maximum lifetime of new keys in days; null for no maximum.
     longest_key_life_days INTEGER
         CONSTRAINT organizations_longest_key_life_days_check CHECK (longest_key_life_days BETWEEN 1 AND 3650),
     created_at INTEGER NOT NULL
@@ -48,33 +48,35 @@ CREATE TABLE memberships (
     role TEXT NOT NULL
         CONSTRAINT memberships_role_check CHECK (role IN ('owner', 'member')),
     joined_at INTEGER NOT NULL,
-    -- May lie ahead: then the end is planned, and comes at that moment.
+    -- A time in the future is a planned end.
     ended_at INTEGER,
-    -- When the end was recorded as come, whatever a clock says: somebody ended the membership there and then, or its planned
-    -- end had come. Until then, whoever asks compares the end with their moment. What may be valid is found by its absence.
+    -- When the end was recorded: when the membership was ended at once, or after its planned end had come. From then on the
+    -- membership has ended, by every server's clock. While it is null, queries compare ended_at with the time that they are
+    -- given; so indexes of what may be valid have the condition that it is null.
     end_came_at INTEGER,
-    -- Until when retention was told to remove dead keys as it removed the last of this membership that was never revoked.
-    -- No key comes after the end, so it need not look here again.
+    -- Set when retention has removed the last key of this ended membership that was never revoked: the time before which it
+    -- then removed dead keys. An ended membership gets no new keys, so retention skips it from then on.
     keys_removed_at INTEGER,
-    -- When the bucket that bounds how often keys are created and edited will have run empty; absent before the first time.
+    -- When the leaky bucket that limits how often keys are created and edited is empty; null before the first change.
     changes_empty_at INTEGER,
     CONSTRAINT memberships_end_came_at_check CHECK (end_came_at IS NULL OR ended_at IS NOT NULL),
     CONSTRAINT memberships_keys_removed_at_check CHECK (keys_removed_at IS NULL OR ended_at IS NOT NULL)
 ) STRICT;
 
--- Whoever comes back gets a new membership, but never two at a time.
+-- A user who returns gets a new membership, but never has two live ones in one organization.
 CREATE UNIQUE INDEX memberships_live_key ON memberships (organization_id, user_id) WHERE end_came_at IS NULL;
 -- The organizations of a user.
 CREATE INDEX memberships_user_id_idx ON memberships (user_id);
--- All memberships of an organization; and those that may be live, who joined last first (read backwards).
+-- All memberships of an organization; and those that may be live, the newest first (read backwards).
 CREATE INDEX memberships_organization_idx ON memberships (organization_id);
 CREATE INDEX memberships_organization_id_id_idx ON memberships (organization_id, id) WHERE end_came_at IS NULL;
--- Memberships that have ended and may have keys that were never revoked, as retention removes these: who left first, first.
+-- Ended memberships that may have keys that were never revoked, in the order in which retention removes these keys: the
+-- earliest end first.
 CREATE INDEX memberships_ended_at_idx ON memberships (ended_at, id) WHERE ended_at IS NOT NULL AND keys_removed_at IS NULL;
--- Memberships with a planned end that is not recorded as come, the earliest first.
+-- Memberships with a planned end that is not recorded yet, the earliest end first.
 CREATE INDEX memberships_planned_end_idx ON memberships (ended_at, id) WHERE ended_at IS NOT NULL AND end_came_at IS NULL;
 
----------------------------------------------------------------- What owners run
+---------------------------------------------------------------- Invitations and projects
 
 CREATE TABLE invitations (
     id BLOB NOT NULL CONSTRAINT invitations_pkey PRIMARY KEY
@@ -92,7 +94,7 @@ CREATE TABLE invitations (
         CONSTRAINT invitations_invited_by_kind_check CHECK (invited_by_kind IN ('user', 'administrator')),
     invited_by_id BLOB
         CONSTRAINT invitations_invited_by_id_length_check CHECK (length(invited_by_id) = 16),
-    -- The form that made it, which makes no second one. Absent for invitations that no form made.
+    -- The idempotency key of the form that made it, which makes no second one. Null for invitations that no form made.
     idempotency_key BLOB
         CONSTRAINT invitations_idempotency_key_check CHECK (length(idempotency_key) = 16),
     created_at INTEGER NOT NULL,
@@ -112,7 +114,7 @@ CREATE UNIQUE INDEX invitations_idempotency_key_key ON invitations (organization
 -- An organization's invitations that have not ended, newest first (read backwards).
 CREATE INDEX invitations_pending_idx ON invitations (organization_id, id)
     WHERE accepted_at IS NULL AND revoked_at IS NULL;
--- Invitations by when they were, or will be, over: retention removes them then.
+-- Invitations by when they were accepted, were revoked or expire: retention removes them some time after that.
 CREATE INDEX invitations_over_since_idx ON invitations (coalesce(accepted_at, revoked_at, expires_at));
 
 CREATE TABLE projects (
@@ -135,7 +137,7 @@ CREATE UNIQUE INDEX projects_idempotency_key_key ON projects (organization_id, i
 -- An organization's projects, newest first (read backwards).
 CREATE INDEX projects_organization_id_id_idx ON projects (organization_id, id);
 
--- The projects that a consumer's keys reach are those of its own rows: the primary key leads there, newest first.
+-- A consumer's keys reach the projects of its rows; the primary key finds these, newest first.
 CREATE TABLE project_members (
     membership_id BLOB NOT NULL
         CONSTRAINT project_members_membership_id_fkey REFERENCES memberships (id),
@@ -155,9 +157,9 @@ CREATE TABLE api_keys (
         CONSTRAINT api_keys_id_check CHECK (length(id) = 16),
     consumer_id BLOB NOT NULL
         CONSTRAINT api_keys_consumer_id_fkey REFERENCES memberships (id),
-    -- The consumer's, which never changes: here, too, it makes one index of all keys of an organization. The trigger
-    -- api_keys_organization fills it in before the statement ends, which is when SQLite looks whether the organization is
-    -- there; until then it is none.
+    -- The organization of the consumer, which never changes; it is repeated here for the indexes of an organization's keys.
+    -- The trigger api_keys_organization replaces the default with it within the statement; SQLite checks the foreign key
+    -- after that, when the statement ends.
     organization_id BLOB NOT NULL DEFAULT (zeroblob(16))
         CONSTRAINT api_keys_organization_id_fkey REFERENCES organizations (id),
     -- SHA-256 of the token, which is stored nowhere.
@@ -169,50 +171,52 @@ CREATE TABLE api_keys (
     description TEXT NOT NULL,
     -- Name, description and the token's last four characters, folded by the domain.
     search_text TEXT NOT NULL,
-    -- Whether the key may create keys, and see and change the other keys of its consumer. It never changes.
+    -- Whether the key may create keys, and read and change the other keys of its consumer. It never changes.
     can_manage_keys INTEGER NOT NULL DEFAULT 1
         CONSTRAINT api_keys_can_manage_keys_check CHECK (can_manage_keys IN (0, 1)),
 
-    -- A key was created by a user in the console or by another key: its parent.
+    -- Exactly one of these two is set: the user who created the key in the console, or its parent, the key that created it
+    -- through the API.
     created_by_user_id BLOB
         CONSTRAINT api_keys_created_by_user_id_fkey REFERENCES users (id),
-    -- No foreign key: a parent may be forgotten before its children.
+    -- No foreign key: a parent may be removed before its children.
     created_by_key_id BLOB
         CONSTRAINT api_keys_created_by_key_id_check CHECK (length(created_by_key_id) = 16),
-    -- The key below which this one is in its key tree, if its parent is not: the key that rotated another one to it, or
-    -- the nearest of those above it which is still kept. No foreign key: it is set again in the transaction that removes
-    -- what it names.
+    -- The key that this one is below in its key tree, if that is not its parent: the key that rotated another one to it or,
+    -- if retention removed the key above, the nearest ancestor that is still stored. No foreign key: the transaction that
+    -- removes that key sets a new value.
     adoptive_parent_key_id BLOB
         CONSTRAINT api_keys_adoptive_parent_key_id_check CHECK (length(adoptive_parent_key_id) = 16),
-    -- How many keys made each other before this one, in one line; and one of these, chosen so that any of them is found
-    -- in a number of steps that grows with the logarithm of the depth (E. W. Myers, "An applicative random-access stack",
-    -- 1983). The trigger api_keys_line fills both in, and neither ever changes. Without a parent there is nothing to skip
-    -- to. No foreign key: retention may remove it; then the climb takes the next key above.
+    -- The depth of the key in its key tree, and a skip pointer to one of its ancestors: with both, any ancestor is found in
+    -- a number of steps that grows with the logarithm of the depth (E. W. Myers, "An applicative random-access stack",
+    -- 1983). The trigger api_keys_line sets both, and neither ever changes. A key without a parent has depth 0 and no skip
+    -- pointer. No foreign key: if retention removed the key that the skip pointer names, a search takes the next key above
+    -- instead.
     tree_depth INTEGER NOT NULL DEFAULT 0,
     skip_key_id BLOB
         CONSTRAINT api_keys_skip_key_id_check CHECK (length(skip_key_id) = 16),
-    -- The key whose place this one took, and the one that took its place. No foreign keys: either may be forgotten before
-    -- the other.
+    -- The key that was rotated to this one, and the key that this one was rotated to. No foreign keys: either may be
+    -- removed before the other.
     rotated_from_key_id BLOB
         CONSTRAINT api_keys_rotated_from_key_id_check CHECK (length(rotated_from_key_id) = 16),
     rotated_to_key_id BLOB
         CONSTRAINT api_keys_rotated_to_key_id_check CHECK (length(rotated_to_key_id) = 16),
-    -- Of the form that asked for it, or of the request. A request's is forgotten after a day, and has a digest of what was
-    -- asked for.
+    -- The idempotency key of the form or of the API request that created the key. That of a request comes with a digest of
+    -- what was requested; retention sets both to null after 25 hours.
     idempotency_key BLOB
         CONSTRAINT api_keys_idempotency_key_check CHECK (length(idempotency_key) = 16),
     request_digest BLOB
         CONSTRAINT api_keys_request_digest_check CHECK (length(request_digest) = 16),
     created_at INTEGER NOT NULL,
-    -- When the first of the keys was created that led to this one: its own moment, or that of an ancestor, which may be
-    -- forgotten. The trigger api_keys_tree fills it in; until then it is later than all. It never changes.
+    -- When the first key of the key tree was created; retention may have removed that key. The trigger api_keys_tree
+    -- replaces the default with it. It never changes.
     tree_began_at INTEGER NOT NULL DEFAULT 9223372036854775807,
 
     last_used_at INTEGER,
-    -- Absent also for a key that was used from nowhere in particular.
+    -- Also null if the address of the last use is unknown.
     last_used_from TEXT,
 
-    -- May lie ahead, as the end of a membership may.
+    -- These two are like ended_at and end_came_at of a membership: revoked_at in the future is a planned end.
     revoked_at INTEGER,
     end_came_at INTEGER,
     revoked_by_kind TEXT
@@ -223,7 +227,7 @@ CREATE TABLE api_keys (
     revoked_reason TEXT
         CONSTRAINT api_keys_revoked_reason_check
         CHECK (revoked_reason IN ('holder', 'owner', 'leak', 'administrator', 'expired', 'rotation')),
-    -- What an owner said when revoking it.
+    -- The owner's message to the holder.
     revoked_note TEXT,
 
     CONSTRAINT api_keys_origin_check
@@ -238,46 +242,46 @@ CREATE TABLE api_keys (
     CONSTRAINT api_keys_revoked_note_check CHECK (revoked_note IS NULL OR revoked_at IS NOT NULL)
 ) STRICT;
 
--- One form makes one key, and so does one request that is sent again.
+-- A form or a request with an idempotency key creates one key, however often it is sent.
 CREATE UNIQUE INDEX api_keys_idempotency_key_key ON api_keys (consumer_id, idempotency_key)
     WHERE idempotency_key IS NOT NULL;
--- Keys that were asked for with an idempotency key of a request, the earliest first: retention forgets it.
+-- Keys with the idempotency key of a request, the oldest first: retention removes idempotency keys in this order.
 CREATE INDEX api_keys_requested_idx ON api_keys (created_at) WHERE request_digest IS NOT NULL;
 -- A consumer's keys, newest first (read backwards).
 CREATE INDEX api_keys_consumer_id_id_idx ON api_keys (consumer_id, id);
 -- A consumer's keys that may be valid, newest first.
 CREATE INDEX api_keys_valid_idx ON api_keys (consumer_id, id) WHERE end_came_at IS NULL;
--- The same keys by their last use. With both columns of the end, SQLite counts valid keys without the table.
+-- The same keys by their last use, with both columns of the end, so that SQLite counts valid keys from the index alone.
 CREATE INDEX api_keys_used_idx ON api_keys (consumer_id, last_used_at, id, revoked_at, end_came_at)
     WHERE end_came_at IS NULL;
--- An organization's keys, those that may be valid and those with an end, newest first (read backwards).
+-- All keys of an organization, those that may be valid, and those with an end, each newest first (read backwards).
 CREATE INDEX api_keys_organization_id_id_idx ON api_keys (organization_id, id);
 CREATE INDEX api_keys_organization_valid_idx ON api_keys (organization_id, id) WHERE end_came_at IS NULL;
 CREATE INDEX api_keys_organization_revoked_idx ON api_keys (organization_id, id) WHERE revoked_at IS NOT NULL;
--- An organization's keys that may be valid by the day (UTC, counted from 1970) on which they were last used or, if they
+-- An organization's keys that may be valid, by the day (UTC, counted from 1970) on which they were last used or, if they
 -- never were, created.
 CREATE INDEX api_keys_organization_idle_idx
     ON api_keys (organization_id, coalesce(last_used_at, created_at) / 86400000, id, revoked_at, end_came_at)
     WHERE end_came_at IS NULL;
--- An organization's keys with a planned end that is not recorded as come, the earliest first.
+-- An organization's keys with a planned end that is not recorded yet, the earliest end first.
 CREATE INDEX api_keys_organization_end_idx ON api_keys (organization_id, revoked_at, id)
     WHERE revoked_at IS NOT NULL AND end_came_at IS NULL;
--- An organization's keys that may be valid, those first whose trees began first.
+-- An organization's keys that may be valid, those of the oldest key trees first.
 CREATE INDEX api_keys_organization_tree_idx ON api_keys (organization_id, tree_began_at, id) WHERE end_came_at IS NULL;
 -- The children of a key in its key tree: the keys that it created, and those of which it is the adoptive parent.
 CREATE INDEX api_keys_effective_parent_idx ON api_keys (coalesce(adoptive_parent_key_id, created_by_key_id));
--- Revoked keys, as retention removes them: the earliest revoked first and, of those that one act revoked, children before
--- their parents, who are older.
+-- Revoked keys in the order in which retention removes them: the earliest revoked first and, of keys revoked at the same
+-- time, children before their older parents.
 CREATE INDEX api_keys_revoked_at_idx ON api_keys (revoked_at, id DESC) WHERE revoked_at IS NOT NULL;
--- A consumer's ended keys in the same order: retention removes the first of them where there are too many.
+-- A consumer's ended keys in the same order: if there are too many, retention removes the first ones.
 CREATE INDEX api_keys_ended_idx ON api_keys (consumer_id, revoked_at, id DESC) WHERE end_came_at IS NOT NULL;
 -- An organization's leaked keys by consumer, those revoked last first (read backwards).
 CREATE INDEX api_keys_leaked_idx ON api_keys (organization_id, consumer_id, revoked_at, id DESC)
     WHERE revoked_reason = 'leak';
--- Keys that may be valid beside their successors.
+-- Rotated keys that may still be valid, by their successors.
 CREATE INDEX api_keys_rotated_idx ON api_keys (rotated_to_key_id)
     WHERE rotated_to_key_id IS NOT NULL AND end_came_at IS NULL;
--- Keys with a planned end that is not recorded as come, the earliest first.
+-- Keys with a planned end that is not recorded yet, the earliest end first.
 CREATE INDEX api_keys_planned_end_idx ON api_keys (revoked_at, id) WHERE revoked_at IS NOT NULL AND end_came_at IS NULL;
 
 CREATE TRIGGER api_keys_organization AFTER INSERT ON api_keys
@@ -287,7 +291,7 @@ BEGIN
     WHERE api_keys.id = NEW.id AND memberships.id = NEW.consumer_id;
 END;
 
--- An imported key comes with it.
+-- An imported key has its value already.
 CREATE TRIGGER api_keys_tree AFTER INSERT ON api_keys
 WHEN NEW.tree_began_at = 9223372036854775807
 BEGIN
@@ -297,7 +301,7 @@ BEGIN
             WHERE parent.id = coalesce(NEW.adoptive_parent_key_id, NEW.created_by_key_id)
                 AND parent.consumer_id = NEW.consumer_id
         ),
-        -- A forgotten parent is that of the key whose place this one takes.
+        -- If the parent was removed, it was also that of the key that was rotated to this one.
         (
             SELECT before.tree_began_at FROM api_keys before
             WHERE before.id = NEW.rotated_from_key_id AND before.consumer_id = NEW.consumer_id
@@ -308,7 +312,8 @@ BEGIN
     WHERE id = NEW.id;
 END;
 
--- Two skips of the same length become one of both. An imported key comes with its place.
+-- If the parent's skip and the next one have the same length, the new key skips both; else it points to its parent. An
+-- imported key has its depth already.
 CREATE TRIGGER api_keys_line AFTER INSERT ON api_keys
 WHEN coalesce(NEW.adoptive_parent_key_id, NEW.created_by_key_id) IS NOT NULL AND NEW.tree_depth = 0
 BEGIN
@@ -323,22 +328,22 @@ BEGIN
         AND parent.consumer_id = NEW.consumer_id;
 END;
 
--- What the index of what keys are searched by knows a key as; triggers keep both. (The number that SQLite gives a row by
--- itself may change.) There are eight runs of numbers, of 2^40 each. Within a run they rise with the identifiers, so that
--- the index finds the newest keys first. A key goes into a run whose last key has a lower identifier: nearly always the
--- first, or the second for as long as keys are in the first that were made while a clock was ahead. One that fits into
--- none, which takes clocks that go back eight times, gets a number below 0.
+-- The numbers by which the search index (api_key_grams) identifies keys; triggers maintain both. (The rowid of api_keys may
+-- change.) There are eight ranges of 2^40 numbers each. Within a range the numbers rise with the identifiers, so that the
+-- index finds the newest keys first. A key gets the next number of the first range whose last key has a lower identifier:
+-- nearly always the first range, or the second while the first ends with keys that were created while a clock was ahead. A
+-- key that fits into no range, which requires that clocks were set back eight times, gets a number below 0.
 CREATE TABLE api_key_search (
     number INTEGER NOT NULL CONSTRAINT api_key_search_pkey PRIMARY KEY,
     key_id BLOB NOT NULL CONSTRAINT api_key_search_key_id_key UNIQUE
 ) STRICT;
 CREATE INDEX api_key_search_run_idx ON api_key_search (number >> 40, key_id);
 
--- Every three bytes that follow each other in a text, and the last two and the last one: a term of three or more is in
--- texts that have all of its threes, a shorter one in texts that have one that begins with it. Each in hexadecimal,
--- behind six digits of the organization, so that nobody's search goes through what others have. (It makes no difference
--- if two organizations share them: the text itself is compared at the end.) Bytes, because SQLite finds the n-th
--- character of a text by counting from its beginning.
+-- The trigrams of the bytes of a text, its last two bytes, and its last one. A term of three or more bytes can only be in
+-- texts that have all trigrams of the term; a shorter one only in texts with an entry that begins with it. Each entry is in
+-- hexadecimal, prefixed with six digits of the organization's identifier, so that a search does not read entries of other
+-- organizations. (Two organizations may share these digits, because the text itself is compared at the end.) Bytes, because
+-- SQLite finds the n-th character of a text by counting from its beginning.
 CREATE VIEW search_grams (key_id, grams) AS
     SELECT api_keys.id, (
         SELECT group_concat(
@@ -371,7 +376,7 @@ BEGIN
                     OR NEW.id > (SELECT key_id FROM api_key_search WHERE number = last_number)
                 LIMIT 1
             ),
-            -- These rise, too, because the index takes them in faster so.
+            -- These rise, too, because the index is faster with rising numbers.
             coalesce((SELECT max(number) FROM api_key_search WHERE number < 0), -4611686018427387904) + 1
         ),
         NEW.id;
@@ -395,13 +400,13 @@ BEGIN
     DELETE FROM api_key_search WHERE key_id = OLD.id;
 END;
 
----------------------------------------------------------------- What happened
+---------------------------------------------------------------- Audit log
 
 CREATE TABLE audit_events (
     id BLOB NOT NULL CONSTRAINT audit_events_pkey PRIMARY KEY
         CONSTRAINT audit_events_id_check CHECK (length(id) = 16),
     occurred_at INTEGER NOT NULL,
-    -- No foreign keys: what happened stays true when what it happened to is gone.
+    -- No foreign keys: events stay when what they are about is removed.
     organization_id BLOB
         CONSTRAINT audit_events_organization_id_check CHECK (length(organization_id) = 16),
     actor_kind TEXT NOT NULL
@@ -409,8 +414,8 @@ CREATE TABLE audit_events (
         CHECK (actor_kind IN ('user', 'api_key', 'administrator', 'system', 'anonymous')),
     actor_id BLOB
         CONSTRAINT audit_events_actor_id_length_check CHECK (length(actor_id) = 16),
-    -- The form only, here and below: every version adds actions and what they are about. Two words of lower-case letters
-    -- and underscores, with a dot between.
+    -- Here and below, only the form is checked, because each version adds actions and subjects. An action is two words of
+    -- lower-case letters and underscores, with a dot between.
     action TEXT NOT NULL
         CONSTRAINT audit_events_action_check
         CHECK (action GLOB '?*.?*' AND action NOT GLOB '*.*.*' AND action NOT GLOB '*[^a-z_.]*'),
@@ -425,7 +430,7 @@ CREATE TABLE audit_events (
         CHECK (object_kind <> '' AND object_kind NOT GLOB '*[^a-z_]*'),
     object_id BLOB
         CONSTRAINT audit_events_object_id_length_check CHECK (length(object_id) = 16),
-    -- What was there before and after, of a change of one value.
+    -- Of a change of one value: the value before and after.
     old_value TEXT,
     new_value TEXT,
     outcome TEXT NOT NULL
@@ -437,12 +442,12 @@ CREATE TABLE audit_events (
     CONSTRAINT audit_events_subject_id_check
         CHECK ((subject_id IS NOT NULL) = (subject_kind <> 'installation')),
     CONSTRAINT audit_events_object_check CHECK ((object_kind IS NULL) = (object_id IS NULL))
-    -- A row's number would be a second name for it, by which it could be replaced past the triggers below.
+    -- Without a rowid, by which REPLACE could bypass the triggers below.
 ) STRICT, WITHOUT ROWID;
 
--- What happened to an organization is read by moment, latest first (each index backwards): all of it, what one actor
--- did, one action, and what something was in. Moments are those that the events tell; identifiers are made by several
--- clocks.
+-- An organization's events, the latest first (each index is read backwards): all, those of one actor, those of one action,
+-- and those about one subject or object. Ordered by the events' own times, because identifiers come from the clocks of
+-- several servers.
 CREATE INDEX audit_events_organization_idx ON audit_events (organization_id, occurred_at, id)
     WHERE organization_id IS NOT NULL;
 CREATE INDEX audit_events_actor_idx ON audit_events (organization_id, actor_id, occurred_at, id)
@@ -455,7 +460,7 @@ CREATE INDEX audit_events_subject_idx ON audit_events (organization_id, subject_
     WHERE organization_id IS NOT NULL AND subject_id IS NOT NULL;
 CREATE INDEX audit_events_object_idx ON audit_events (organization_id, object_id, occurred_at, id)
     WHERE organization_id IS NOT NULL AND object_id IS NOT NULL;
--- The events of no organization, latest first: all, and what happened to one user or session, since people see the refused
+-- The events of no organization, the latest first: all, and those about one user or session, since users see the refused
 -- attempts at their password. Few of these events have an object.
 CREATE INDEX audit_events_installation_idx ON audit_events (occurred_at, id) WHERE organization_id IS NULL;
 CREATE INDEX audit_events_installation_subject_idx ON audit_events (subject_id, occurred_at, id)
@@ -463,8 +468,8 @@ CREATE INDEX audit_events_installation_subject_idx ON audit_events (subject_id, 
 CREATE INDEX audit_events_installation_object_idx ON audit_events (object_id, occurred_at, id)
     WHERE organization_id IS NULL AND object_id IS NOT NULL;
 
--- Audit events are never changed, and are removed only by a transaction that says until when, and only those from before
--- that. It says so here, and takes it back before it ends: nobody else ever finds a row.
+-- Audit events are never changed. A transaction may only remove those from before a time that it inserts here. It deletes
+-- its row before it ends, so no other transaction ever sees one.
 CREATE TABLE audit_events_removal (
     removable_before INTEGER NOT NULL CONSTRAINT audit_events_removal_pkey PRIMARY KEY
 ) STRICT;
@@ -473,21 +478,21 @@ CREATE TRIGGER audit_events_not_updated BEFORE UPDATE ON audit_events
 BEGIN
     SELECT RAISE(ABORT, 'audit_events is append-only: UPDATE is refused');
 END;
--- Whatever a transaction says: events of the last 30 days by the clock of this machine stay.
+-- Events of the last 30 days by the clock of this machine are never removed.
 CREATE TRIGGER audit_events_not_deleted BEFORE DELETE ON audit_events
 WHEN OLD.occurred_at >= (unixepoch('now') - 30 * 86400) * 1000
     OR NOT EXISTS (SELECT 1 FROM audit_events_removal WHERE OLD.occurred_at < removable_before)
 BEGIN
     SELECT RAISE(ABORT, 'audit_events is append-only: DELETE is refused');
 END;
--- INSERT OR REPLACE deletes what is in its way without asking the trigger above (PRAGMA recursive_triggers is off).
+-- INSERT OR REPLACE deletes conflicting rows without running the trigger above (PRAGMA recursive_triggers is off).
 CREATE TRIGGER audit_events_not_replaced BEFORE INSERT ON audit_events
 WHEN EXISTS (SELECT 1 FROM audit_events WHERE id = NEW.id)
 BEGIN
     SELECT RAISE(ABORT, 'audit_events is append-only: REPLACE is refused');
 END;
 
--- The log in the order of commits. Changes come one after the other, so events get their numbers in that order.
+-- The numbers of the events, in the order of commits: SQLite runs one change at a time.
 CREATE TABLE audit_positions (
     position INTEGER NOT NULL
         CONSTRAINT audit_positions_pkey PRIMARY KEY,
@@ -496,7 +501,7 @@ CREATE TABLE audit_positions (
         CONSTRAINT audit_positions_event_id_check CHECK (length(event_id) = 16)
 ) STRICT;
 
--- Which log the numbers are of, and up to which number events were removed for their age.
+-- The identifier of the log, and the number up to which events were removed because of their age.
 CREATE TABLE audit_feed (
     -- There is one row: this column can hold one value.
     only_row INTEGER NOT NULL
@@ -509,7 +514,7 @@ CREATE TABLE audit_feed (
 
 INSERT INTO audit_feed (only_row, log_id, removed_through) VALUES (1, lower(hex(randomblob(4))), 0);
 
--- No number is used again: a number that was removed is no higher than `removed_through`.
+-- No number is used again: those of removed events are at most `removed_through`.
 CREATE TRIGGER audit_events_numbered AFTER INSERT ON audit_events
 BEGIN
     INSERT INTO audit_positions (position, event_id)
@@ -524,7 +529,7 @@ BEGIN
     DELETE FROM audit_positions WHERE event_id = OLD.id;
 END;
 
--- A number stays with its event, as long as that is there.
+-- An event keeps its number as long as it is stored.
 CREATE TRIGGER audit_positions_not_updated BEFORE UPDATE ON audit_positions
 BEGIN
     SELECT RAISE(ABORT, 'audit_positions is append-only: UPDATE is refused');
@@ -534,7 +539,7 @@ WHEN EXISTS (SELECT 1 FROM audit_events WHERE id = OLD.event_id)
 BEGIN
     SELECT RAISE(ABORT, 'audit_positions is append-only: DELETE is refused');
 END;
--- INSERT OR REPLACE deletes what is in its way without asking the trigger above.
+-- INSERT OR REPLACE deletes conflicting rows without running the trigger above.
 CREATE TRIGGER audit_positions_not_replaced BEFORE INSERT ON audit_positions
 WHEN EXISTS (SELECT 1 FROM audit_positions WHERE position = NEW.position OR event_id = NEW.event_id)
 BEGIN
@@ -558,7 +563,7 @@ CREATE TABLE sessions (
     last_seen_at INTEGER NOT NULL
 ) STRICT;
 
--- The sessions that end with a user's password.
+-- The sessions of a user, which end when the password changes.
 CREATE INDEX sessions_user_id_idx ON sessions (user_id);
 
 CREATE TABLE sign_in_throttle (
@@ -568,7 +573,7 @@ CREATE TABLE sign_in_throttle (
     empty_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Buckets that ran empty.
+-- Buckets by when they are empty: retention removes the empty ones.
 CREATE INDEX sign_in_throttle_empty_at_idx ON sign_in_throttle (empty_at);
 
 ---------------------------------------------------------------- The installation itself
@@ -582,7 +587,7 @@ CREATE TABLE installation (
     setup_link_digest BLOB
         CONSTRAINT installation_setup_link_digest_check CHECK (length(setup_link_digest) = 32),
     setup_link_expires_at INTEGER,
-    -- What the cookies of browsers in which somebody signed in before are signed with; made at the first sign-in.
+    -- Signs the cookies that mark browsers in which a user signed in before; created at the first sign-in.
     browser_key BLOB
         CONSTRAINT installation_browser_key_check CHECK (length(browser_key) = 32),
     CONSTRAINT installation_setup_link_check
@@ -592,8 +597,8 @@ CREATE TABLE installation (
 
 INSERT INTO installation (only_row) VALUES (1);
 
--- How late it was when the clock was believed the last time, before anything was removed by it; before the first look, when
--- the tables were made. Else the first look would ask nobody but the clock in question.
+-- The time when retention last trusted a clock. Before its first check, this is the time when the tables were created, so
+-- that the first check also has a time to compare the clock with.
 CREATE TABLE retention_clock (
     -- There is one row: this column can hold one value.
     only_row INTEGER NOT NULL
@@ -618,7 +623,7 @@ CREATE TABLE access_counter (
 
 INSERT INTO access_counter (only_row, number) VALUES (1, 0);
 
--- Whose keys each change is about. The newest thousand stay; whoever has seen fewer forgets everything.
+-- Whose keys each change concerns. The newest thousand are kept; a replica that has missed older ones empties its cache.
 CREATE TABLE access_changes (
     number INTEGER NOT NULL CONSTRAINT access_changes_pkey PRIMARY KEY,
     concerns_kind TEXT NOT NULL
@@ -629,7 +634,7 @@ CREATE TABLE access_changes (
     CONSTRAINT access_changes_concerns_id_check CHECK ((concerns_id IS NULL) = (concerns_kind = 'everyone'))
 ) STRICT;
 
--- The servers that keep verifications in memory, and up to which number each has seen the changes.
+-- The servers that keep verifications in memory, and the number up to which each has seen the changes.
 CREATE TABLE replicas (
     id BLOB NOT NULL CONSTRAINT replicas_pkey PRIMARY KEY
         CONSTRAINT replicas_id_check CHECK (length(id) = 16),
@@ -638,8 +643,8 @@ CREATE TABLE replicas (
         CONSTRAINT replicas_acknowledged_check CHECK (acknowledged >= 0)
 ) STRICT;
 
--- Which versions of Keyward can work with these tables, for versions that do not know the newest migrations: all that
--- know the migration `minimum_reader`. A breaking migration sets it to its own version; an additive one leaves it.
+-- The migration that a version of Keyward must know to work with these tables; it need not know newer ones. A breaking
+-- migration sets it to its own version; an additive one does not change it.
 CREATE TABLE schema_compatibility (
     -- There is one row: this column can hold one value.
     only_row INTEGER NOT NULL

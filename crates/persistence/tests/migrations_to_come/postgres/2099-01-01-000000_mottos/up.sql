@@ -1,4 +1,4 @@
 -- Kind: additive
 
--- What a version to come could add, to test upgrades with.
+-- A sample change of a future version, for tests of upgrades.
 ALTER TABLE organizations ADD COLUMN motto text;
