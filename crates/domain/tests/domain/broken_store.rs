@@ -142,8 +142,8 @@ impl BrokenStore {
     /// The moment that the sound store is asked about.
     fn asked_about(&self, list: List, now: DateTime<Utc>) -> DateTime<Utc> {
         match self.fault {
-            Fault::NeverSeesPlannedEndsCome(faulty) if faulty == list => DateTime::<Utc>::MIN_UTC,
-            Fault::TakesPlannedEndsForCome(faulty) if faulty == list => DateTime::<Utc>::MAX_UTC,
+            Fault::TreatsPlannedEndsAsFuture(faulty) if faulty == list => DateTime::<Utc>::MIN_UTC,
+            Fault::TreatsPlannedEndsAsPast(faulty) if faulty == list => DateTime::<Utc>::MAX_UTC,
             _ => now,
         }
     }

@@ -26,20 +26,20 @@ caught! {
     revoking_another_consumers_key_is_detected: Fault::RevokesAnyConsumersKey => [
         "another_consumers_key_cannot_be_revoked",
     ];
-    surplus_event_is_detected: Fault::TellsOfEditsThatChangeNothing => ["ineffective_edit_writes_no_event"];
-    wrong_order_of_checks_is_detected: Fault::ChecksTheLimitFirst => [
+    surplus_event_is_detected: Fault::WritesEventsOfIneffectiveEdits => ["ineffective_edit_writes_no_event"];
+    wrong_order_of_checks_is_detected: Fault::ChecksKeyLimitFirst => [
         "repeated_form_is_reported_before_the_limit",
         "missing_holder_is_reported_before_the_limit",
     ];
-    edits_bypassing_the_rate_limit_are_detected: Fault::CountsNoEdits => [
+    edits_bypassing_the_rate_limit_are_detected: Fault::IgnoresRateLimitOfEdits => [
         "ineffective_edit_is_counted",
         "creating_and_editing_keys_share_one_consumers_rate_limit",
     ];
-    cutoff_time_that_keeps_descendants_is_detected: Fault::OwnersKeepDescendantsOfEarlierKeys => [
+    cutoff_time_that_keeps_descendants_is_detected: Fault::OwnersKeepDescendantsOfSelectedKeys => [
         "cutoff_time_selects_descendants_of_earlier_keys",
         "cutoff_time_selects_descendants_of_removed_keys",
     ];
-    session_that_keeps_its_token_is_detected: Fault::KeepsSessionTokens => [
+    session_that_keeps_its_token_is_detected: Fault::KeepsSessionTokenOfPasswordChange => [
         "password_change_ends_the_users_other_sessions",
     ];
     revoked_key_that_acts_is_detected: Fault::LetsRevokedKeysAct => [
@@ -53,35 +53,35 @@ caught! {
         "restricted_key_edits_only_itself",
         "restricted_key_revokes_only_itself",
     ];
-    forgotten_idempotency_key_of_a_project_is_detected: Fault::ForgetsIdempotencyKeysOfProjects => [
+    forgotten_idempotency_key_of_a_project_is_detected: Fault::IgnoresIdempotencyKeysOfProjects => [
         "project_form_creates_one_project_even_after_archival",
         "concurrent_submissions_of_one_form_create_one_project",
     ];
-    revocation_missing_a_new_child_is_detected: Fault::LooksForDescendantsBeforeTheTransaction => [
+    revocation_missing_a_new_child_is_detected: Fault::FindsDescendantsBeforeTransaction => [
         "no_child_survives_a_concurrent_revocation_with_descendants",
     ];
-    ignored_version_precondition_is_detected: Fault::TakesEveryVersion => [
+    ignored_version_precondition_is_detected: Fault::IgnoresPreconditions => [
         "second_edit_of_the_same_version_is_refused",
         "edit_precondition_names_several_versions_or_none",
         "revocation_of_another_version_revokes_nothing",
         "repeated_revocation_succeeds_with_any_version",
     ];
-    unescaped_search_wildcard_is_detected: Fault::TakesPercentSignsForWildcards => [
+    unescaped_search_wildcard_is_detected: Fault::TreatsPercentSignsAsWildcards => [
         "wildcards_and_quotes_in_key_search_are_literal",
     ];
-    hint_search_by_last_four_characters_is_detected: Fault::TakesHintsForTheirLastFour => [
+    hint_search_by_last_four_characters_is_detected: Fault::FindsHintsByLastFourCharacters => [
         "key_search_matches_descriptions_and_last_four_characters",
         "held_keys_match_by_name_last_four_characters_and_holder",
     ];
-    name_lookup_by_a_part_of_the_name_is_detected: Fault::TakesNamesForTerms => [
+    name_lookup_by_a_part_of_the_name_is_detected: Fault::FindsNamesBySubstring => [
         "members_are_found_by_exact_username_or_display_name",
         "projects_are_found_by_exact_name",
         "held_keys_are_found_by_exact_name_or_hint",
     ];
-    member_lookup_by_username_prefix_is_detected: Fault::TakesTheBeginningOfUsernames => [
+    member_lookup_by_username_prefix_is_detected: Fault::FindsUsernamesByPrefix => [
         "active_member_is_identified_by_membership_or_full_username",
     ];
-    cached_credentials_are_detected: Fault::RemembersCredentials => [
+    cached_credentials_are_detected: Fault::CachesCredentials => [
         "credentials_immediately_reflect_the_end_of_their_membership",
     ];
     project_lookup_ignoring_membership_is_detected: Fault::ReachesEveryProject => [
@@ -89,22 +89,22 @@ caught! {
         "archived_project_is_unreachable_until_restored",
         "former_member_reaches_nothing_and_returns_without_projects",
     ];
-    throttle_counting_before_refusal_is_detected: Fault::TakesFromTheBucketsBeforeAFullOne => [
+    throttle_counting_before_refusal_is_detected: Fault::CountsRefusedAttempts => [
         "attempt_is_counted_in_all_buckets_or_none",
     ];
-    successor_that_falls_to_its_creator_is_caught: Fault::ForgetsRemovedAdopters => [
+    successor_that_falls_to_its_creator_is_caught: Fault::DropsRemovedAdoptiveParents => [
         "successor_stays_away_from_its_creator_without_its_adopter",
     ];
-    kept_key_taken_for_surplus_is_caught: Fault::TakesTheLastKeptKeyForSurplus => [
+    kept_key_taken_for_surplus_is_caught: Fault::KeepsOneEndedKeyTooFew => [
         "keys_that_ended_last_are_kept",
         "each_member_with_surplus_keys_is_found_once",
         "surplus_keys_of_former_members_are_removed",
     ];
-    surplus_keys_removed_too_early_are_caught: Fault::RemovesSurplusKeysBeforeTheirTime => [
+    surplus_keys_removed_too_early_are_caught: Fault::RemovesSurplusKeysTooEarly => [
         "surplus_keys_are_kept_until_the_cutoff",
         "surplus_key_created_after_the_cutoff_is_kept",
     ];
-    invitation_that_seems_older_than_an_end_is_detected: Fault::CreatesInvitationsByTheClockAlone => [
+    invitation_that_seems_older_than_an_end_is_detected: Fault::TimesInvitationsByClockAlone => [
         "invitation_made_right_after_the_end_admits_the_former_member",
         "invitation_after_removal_by_fast_clock_admits_the_former_member",
     ];
@@ -118,7 +118,7 @@ async fn missing_event_is_detected() {
         (Action::RevokeApiKey, "each_revoked_key_has_its_own_event"),
         (Action::SignIn, "session_start_writes_its_event"),
     ] {
-        assert_fails(Fault::ForgetsEventsOf(action), &[by]).await;
+        assert_fails(Fault::OmitsEventsOf(action), &[by]).await;
     }
 }
 
@@ -130,7 +130,7 @@ async fn revocation_of_wrong_generations_is_detected() {
             "long_chain_of_descendants_is_revoked_completely",
         ),
         (
-            Fault::OwnersRevokeGrandchildrenUnasked,
+            Fault::OwnersRevokeUnselectedGrandchildren,
             "descendants_remain_valid_after_owner_revocation_unless_selected",
         ),
         (
@@ -141,7 +141,7 @@ async fn revocation_of_wrong_generations_is_detected() {
         assert_caught(fault, &[by]).await;
     }
     let by = ["every_generation_remains_valid_unless_its_revocation_is_requested"];
-    assert_fails(Fault::RevokesGrandchildrenUnasked, &by).await;
+    assert_fails(Fault::RevokesUnselectedGrandchildren, &by).await;
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn partial_digest_comparison_is_detected() {
             "setup_link_lookup_compares_every_byte_of_the_digest",
         ),
     ] {
-        assert_caught(Fault::ComparesDigestsByTheirFirst(bytes, secret), &[by]).await;
+        assert_caught(Fault::ComparesDigestPrefixes(bytes, secret), &[by]).await;
     }
 }
 
@@ -192,7 +192,7 @@ async fn list_truncated_at_100_is_detected() {
             "list_of_reachable_projects_continues_beyond_100",
         ),
     ] {
-        assert_caught(Fault::CutsPagesAt100(list), &[by]).await;
+        assert_caught(Fault::TruncatesPagesAt100(list), &[by]).await;
     }
 }
 
@@ -208,7 +208,7 @@ async fn filtered_list_truncated_at_100_is_detected() {
             "list_of_organization_keys_continues_beyond_100",
         ),
     ] {
-        assert_caught(Fault::CutsFilteredPagesAt100(list), &[by]).await;
+        assert_caught(Fault::TruncatesFilteredPagesAt100(list), &[by]).await;
     }
 }
 
@@ -239,32 +239,32 @@ async fn pages_without_continuation_are_detected() {
         (List::Feed, "continued_reading_neither_misses_nor_repeats_events"),
         (List::Feed, "feed_misses_no_event_of_concurrent_writers"),
     ] {
-        assert_fails(Fault::NeverLeadsOn(list), &[by]).await;
+        assert_fails(Fault::IgnoresCursor(list), &[by]).await;
     }
 }
 
 #[tokio::test]
 async fn audit_feed_missing_or_altering_events_is_detected() {
     for (fault, by) in [
-        (Fault::TakesUnknownPositions, "unknown_positions_are_refused"),
+        (Fault::AcceptsUnknownPositions, "unknown_positions_are_refused"),
         (
-            Fault::FindsPositionsByTheirNumbers,
+            Fault::FindsPositionsByNumberOnly,
             "positions_are_found_by_event_after_import",
         ),
         (
-            Fault::FeedsTheInstallationsLogOnly,
+            Fault::FeedsInstallationLogOnly,
             "events_of_all_logs_are_read_in_commit_order",
         ),
         (
-            Fault::SkipsTheEventAfterAPosition,
+            Fault::SkipsEventAfterPosition,
             "continued_reading_neither_misses_nor_repeats_events",
         ),
         (
-            Fault::ForgetsWhichNumbersWereRemoved,
+            Fault::ReportsNoRemovedNumbers,
             "positions_remain_valid_and_unique_after_event_removal",
         ),
         (
-            Fault::FeedsAheadOfLowerNumbers,
+            Fault::FeedsBeforeLowerNumbersCommit,
             "feed_misses_no_event_of_concurrent_writers",
         ),
     ] {
@@ -277,11 +277,11 @@ async fn wrong_choice_of_surplus_keys_is_caught() {
     let members = "each_member_with_surplus_keys_is_found_once";
     for (fault, by) in [
         (
-            Fault::TakesDueKeysForSurplus,
+            Fault::TreatsDueKeysAsEnded,
             "planned_end_makes_no_surplus_until_it_is_recorded",
         ),
         (Fault::RemovesSurplusKeysOfOtherMembers, members),
-        (Fault::SearchesForSurplusKeysFromTheFirstMember, members),
+        (Fault::RepeatsFirstMemberWithSurplusKeys, members),
         (
             Fault::RemovesSurplusKeysWithoutLimit,
             "surplus_removal_batch_size_is_limited",
@@ -294,10 +294,7 @@ async fn wrong_choice_of_surplus_keys_is_caught() {
 #[tokio::test]
 async fn wrong_limit_of_open_invitations_is_detected() {
     let by = ["organization_has_a_maximum_number_of_open_invitations"];
-    for fault in [
-        Fault::IgnoresTheLimitOfInvitations,
-        Fault::CountsExpiredInvitations,
-    ] {
+    for fault in [Fault::IgnoresInvitationLimit, Fault::CountsExpiredInvitations] {
         assert_caught(fault, &by).await;
     }
 }

@@ -8,7 +8,7 @@ caught! {
     key_that_extends_itself_is_detected: Fault::LetsKeysExtendThemselves => [
         "key_extends_itself_in_no_store",
     ];
-    judging_by_the_beginning_of_an_act_is_detected: Fault::JudgesByTheBeginningOfTheAct => [
+    judging_by_the_beginning_of_an_act_is_detected: Fault::UsesStartTimeOfAct => [
         "edit_that_began_before_an_end_comes_too_late",
         "planned_end_that_passed_meanwhile_is_not_set",
         "key_whose_parent_ended_meanwhile_is_not_added",
@@ -19,16 +19,16 @@ caught! {
         "owner_whose_end_came_meanwhile_plans_no_end",
         "owner_change_that_waits_is_dated_when_it_is_made",
     ];
-    list_that_ignores_planned_ends_is_detected: Fault::IgnoresPlannedEndsInLists => [
+    list_that_ignores_planned_ends_is_detected: Fault::IgnoresPlannedEndFilter => [
         "list_filters_by_planned_end",
         "owners_list_filters_by_planned_end",
     ];
-    forgotten_event_of_a_changed_planned_end_is_detected: Fault::ForgetsEventsOf(Action::ChangeExpiry) => [
+    forgotten_event_of_a_changed_planned_end_is_detected: Fault::OmitsEventsOf(Action::ChangeExpiry) => [
         "planned_end_is_set_moved_and_removed",
         "unchanged_planned_end_writes_no_event",
         "key_extends_itself_in_no_store",
     ];
-    edit_hidden_behind_a_new_planned_end_is_detected: Fault::HidesEditsThatMoveAPlannedEnd => [
+    edit_hidden_behind_a_new_planned_end_is_detected: Fault::OmitsEditEventIfEndChanges => [
         "edit_of_name_and_end_writes_an_event_for_each",
     ];
     a_batch_of_ends_without_limit_is_caught: Fault::RecordsEndsWithoutLimit => [
@@ -43,27 +43,27 @@ caught! {
 async fn wrong_application_of_longest_life_is_detected() {
     for (fault, by) in [
         (
-            Fault::AppliesAnyLongestLife,
+            Fault::AppliesChangedLongestLife,
             "only_the_chosen_longest_life_is_applied",
         ),
         (
-            Fault::AppliesLivesFromTheFirstKey,
+            Fault::RestartsLongestLifeAtFirstKey,
             "longest_life_is_applied_in_batches",
         ),
         (
-            Fault::ShortensLivesWithoutLimit,
+            Fault::ShortensKeysWithoutLimit,
             "longest_life_is_applied_in_batches",
         ),
         (
-            Fault::ShowsShortenedKeysByName,
+            Fault::SortsShortenedKeysByName,
             "longest_life_preview_shows_latest_used_keys_first",
         ),
         (
-            Fault::IgnoresLongestLivesInLists,
+            Fault::IgnoresLongestLifeFilter,
             "longest_life_preview_equals_what_is_applied",
         ),
         (
-            Fault::ForgetsEventsOf(Action::ChangeExpiry),
+            Fault::OmitsEventsOf(Action::ChangeExpiry),
             "applied_longest_life_writes_one_event_for_each_key",
         ),
     ] {
@@ -105,8 +105,8 @@ async fn queries_ignoring_the_given_time_are_detected() {
             &["member_stays_in_projects_until_the_planned_end"],
         ),
     ] {
-        assert_caught(Fault::NeverSeesPlannedEndsCome(list), by).await;
-        assert_caught(Fault::TakesPlannedEndsForCome(list), by).await;
+        assert_caught(Fault::TreatsPlannedEndsAsFuture(list), by).await;
+        assert_caught(Fault::TreatsPlannedEndsAsPast(list), by).await;
     }
 }
 
@@ -144,11 +144,11 @@ async fn due_ends_that_are_not_recorded_are_caught() {
             "end_is_due_from_its_moment_until_recorded",
         ),
         (
-            Fault::ForgetsEventsOf(Action::ExpireApiKey),
+            Fault::OmitsEventsOf(Action::ExpireApiKey),
             "recorded_key_end_keeps_its_plan_and_has_one_event",
         ),
         (
-            Fault::ForgetsEventsOf(Action::ExpireMembership),
+            Fault::OmitsEventsOf(Action::ExpireMembership),
             "the_recorded_end_of_a_membership_revokes_open_invitations",
         ),
     ] {

@@ -64,7 +64,7 @@ impl AccountStore for BrokenStore {
         event: AuditEvent,
     ) -> Result<(), ChangeOwnPasswordError> {
         let old_token = lock(&self.sessions).get(&change.keep.id).copied();
-        if let (Fault::KeepsSessionTokens, Some(old_token)) = (self.fault, old_token) {
+        if let (Fault::KeepsSessionTokenOfPasswordChange, Some(old_token)) = (self.fault, old_token) {
             change.keep.digest = old_token;
         }
         self.keep_digest(Secret::Session, change.keep.digest.as_bytes());

@@ -49,7 +49,7 @@ impl BrokenStore {
     /// The act as the sound store is told of it.
     pub(super) fn as_timed(&self, act: Act) -> Act {
         let is_late = act.at_current_time().at > act.at;
-        if self.fault != Fault::JudgesByTheBeginningOfTheAct || !is_late {
+        if self.fault != Fault::UsesStartTimeOfAct || !is_late {
             return act;
         }
         let timed = Act::new(&self.beginning.ids, act.at, act.actor, act.source.clone());

@@ -45,22 +45,22 @@ impl ApiKeys for BrokenStore {
         self.keep_digest(Secret::Token, new.digest.as_bytes());
         if matches!(
             self.fault,
-            Fault::CountsKeysBeforeTheTransaction | Fault::ChecksTheLimitFirst
+            Fault::CountsKeysBeforeTransaction | Fault::ChecksKeyLimitFirst
         ) && self.count_valid(consumer, act.at).await? >= limits.valid.0 as usize
         {
             return Err(AddKeyError::LimitReached(limits.valid));
         }
-        if self.fault == Fault::CountsKeysBeforeTheTransaction {
+        if self.fault == Fault::CountsKeysBeforeTransaction {
             pause().await;
             let valid = KeyLimit(u32::MAX);
             return self.sound.add(new, KeyLimits { valid, ..limits }, act).await;
         }
-        if self.fault == Fault::ChecksWhoAddsBeforeTheTransaction
+        if self.fault == Fault::ChecksAddingKeyBeforeTransaction
             && let Some(parent) = new.key.parent()
         {
             return self.add_below(parent, new, limits, act).await;
         }
-        if self.fault == Fault::ChecksMembersWhoAddBeforeTheTransaction
+        if self.fault == Fault::ChecksAddingMemberBeforeTransaction
             && self.is_member_beforehand(consumer, act.actor, act.at).await?
         {
             let late = new.key.clone();
@@ -82,11 +82,11 @@ impl ApiKeys for BrokenStore {
         let act = self.as_timed(act);
         let late = new.key.clone();
         match self.sound.add(new, limits, act).await {
-            Err(AddKeyError::TreeTooDeep) if self.fault == Fault::AddsToLongestChains => {
+            Err(AddKeyError::TreeTooDeep) if self.fault == Fault::IgnoresMaxTreeDepth => {
                 Ok(self.keep_late(late))
             }
             Err(AddKeyError::InvalidExpiry(InvalidExpiry::LongerThanAllowed(_)))
-                if self.fault == Fault::IgnoresTheLongestLife =>
+                if self.fault == Fault::IgnoresLongestLife =>
             {
                 Ok(self.keep_late(late))
             }
@@ -127,16 +127,16 @@ impl ApiKeys for BrokenStore {
     ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
         let now = self.asked_about(List::Keys, now);
         let filter = match filter.term() {
-            Some(term) if self.fault == Fault::TakesPercentSignsForWildcards && term.contains('%') => {
+            Some(term) if self.fault == Fault::TreatsPercentSignsAsWildcards && term.contains('%') => {
                 KeyFilter::new(filter.status(), Some(&term.replace('%', "")))
             }
-            Some(term) if self.fault == Fault::TakesHintsForTheirLastFour => {
+            Some(term) if self.fault == Fault::FindsHintsByLastFourCharacters => {
                 KeyFilter::new(filter.status(), Some(term))
             }
             Some(_) | None => filter,
         };
         let filter = match self.fault {
-            Fault::IgnoresPlannedEndsInLists => filter.expiring_before(None),
+            Fault::IgnoresPlannedEndFilter => filter.expiring_before(None),
             _ => filter,
         };
         let is_filtered = filter != KeyFilter::default();
@@ -175,16 +175,16 @@ impl ApiKeys for BrokenStore {
         changes: Rate,
         act: Act,
     ) -> Result<ApiKey, EditKeyError> {
-        let early = self.fault == Fault::ChecksWhoEditsBeforeTheTransaction;
+        let early = self.fault == Fault::ChecksEditingKeyBeforeTransaction;
         let actor = self.actor(early, consumer, id, act.actor, act.at).await?;
         let mut act = self.as_timed(act);
         act.actor = actor.ok_or(EditKeyError::HolderGone)?;
         let before = ApiKeys::find(&self.sound, consumer, id).await?;
-        let as_member = self.fault == Fault::ChecksMembersWhoEditBeforeTheTransaction
+        let as_member = self.fault == Fault::ChecksEditingMemberBeforeTransaction
             && self.is_member_beforehand(consumer, act.actor, act.at).await?;
         let asked = edit.clone();
         let edit = match &before {
-            Some(before) if self.fault == Fault::WritesBackTheWholeKey => {
+            Some(before) if self.fault == Fault::LosesConcurrentEdits => {
                 pause().await;
                 let mut whole = edit;
                 whole.name.get_or_insert_with(|| before.name.clone());
@@ -205,7 +205,7 @@ impl ApiKeys for BrokenStore {
             .await?
             .ok_or(EditKeyError::PreconditionFailed)?;
         let changes = match self.fault {
-            Fault::CountsNoEdits => UNLIMITED,
+            Fault::IgnoresRateLimitOfEdits => UNLIMITED,
             _ => self
                 .rate(consumer, changes, act.at)
                 .await
@@ -217,14 +217,14 @@ impl ApiKeys for BrokenStore {
         {
             act.actor = before.origin.actor();
         }
-        if self.fault == Fault::KeepsEndsOfRotatedKeys
+        if self.fault == Fault::RefusesNewEndsOfRotatedKeys
             && edit.expiry.is_some()
             && before.as_ref().is_some_and(|before| before.rotated_to.is_some())
         {
             return Err(CannotExtendLife::OfRotatedKey.into());
         }
-        let hides_words = self.fault == Fault::HidesEditsThatMoveAPlannedEnd && edit.expiry.is_some();
-        let edit = match hides_words {
+        let omits_event = self.fault == Fault::OmitsEditEventIfEndChanges && edit.expiry.is_some();
+        let edit = match omits_event {
             true => KeyEdit {
                 expiry: edit.expiry,
                 ..KeyEdit::default()
@@ -239,14 +239,14 @@ impl ApiKeys for BrokenStore {
                 self.edit_late(before, &asked, act.actor)
             }
             (Err(EditKeyError::CannotExtendLife(CannotExtendLife::BeyondLongestLife(_))), Some(before))
-                if self.fault == Fault::IgnoresTheLongestLife =>
+                if self.fault == Fault::IgnoresLongestLife =>
             {
                 self.edit_late(before, &asked, act.actor)
             }
-            (Ok(after), _) if hides_words => self.edit_late(&after, &asked, act.actor),
+            (Ok(after), _) if omits_event => self.edit_late(&after, &asked, act.actor),
             (after, _) => after?,
         };
-        if self.fault == Fault::TellsOfEditsThatChangeNothing && before.as_ref() == Some(&after) {
+        if self.fault == Fault::WritesEventsOfIneffectiveEdits && before.as_ref() == Some(&after) {
             let event = act.event(Action::EditApiKey, Subject::ApiKey(id));
             AuditLog::record(&self.sound, event).await?;
         }
@@ -257,25 +257,25 @@ impl ApiKeys for BrokenStore {
         let (mut new, mut act) = (new, act);
         new.idempotency_key = self.idempotency_key(new.idempotency_key);
         let changes = match self.fault {
-            Fault::CountsNoRotations => UNLIMITED,
+            Fault::IgnoresRateLimitOfRotations => UNLIMITED,
             _ => changes,
         };
         let is_in_person = match (self.fault, act.actor.api_key()) {
             (Fault::LetsEveryKeyRotate, acting) => acting.is_some(),
-            (Fault::AddsToLongestChains, acting) => acting.is_some_and(|acting| acting != new.old_key),
+            (Fault::IgnoresMaxTreeDepth, acting) => acting.is_some_and(|acting| acting != new.old_key),
             _ => false,
         };
         if is_in_person {
             act.actor = Actor::Administrator;
         }
         let consumer = new.consumer_id;
-        if self.fault == Fault::ChecksWhoRotatesBeforeTheTransaction
+        if self.fault == Fault::ChecksRotatingKeyBeforeTransaction
             && let Some(acting) = act.actor.api_key()
             && self.reach_beforehand(consumer, acting, act.at).await? == Some(KeyReach::All)
         {
             act.actor = Actor::Administrator;
         }
-        let as_member = self.fault == Fault::ChecksMembersWhoRotateBeforeTheTransaction
+        let as_member = self.fault == Fault::ChecksRotatingMemberBeforeTransaction
             && self.is_member_beforehand(consumer, act.actor, act.at).await?;
         let old = ApiKeys::find(&self.sound, consumer, new.old_key).await?;
         let act = self.as_timed(act);
@@ -283,7 +283,7 @@ impl ApiKeys for BrokenStore {
         if let Some(successor) = successor.filter(|_| self.fault == Fault::RotatesEachKeyOnce) {
             return Err(RotateKeyError::AlreadyRotated(successor));
         }
-        let is_unreplaced = self.fault == Fault::ReadsSuccessorsBeforeTheTransaction
+        let is_unreplaced = self.fault == Fault::ReadsSuccessorsBeforeTransaction
             && !self.has_live_successor(old.as_ref(), act.at).await?;
         match (self.sound.rotate(new.clone(), changes, act.clone()).await, old) {
             (Err(RotateKeyError::AlreadyRotated(_)), Some(old)) if is_unreplaced => {
@@ -291,7 +291,7 @@ impl ApiKeys for BrokenStore {
             }
             (Err(RotateKeyError::HolderGone), Some(old)) if as_member => self.rotate_late(old, &new, &act),
             (Err(RotateKeyError::InvalidExpiry(InvalidExpiry::LongerThanAllowed(_))), Some(old))
-                if self.fault == Fault::IgnoresTheLongestLife =>
+                if self.fault == Fault::IgnoresLongestLife =>
             {
                 self.rotate_late(old, &new, &act)
             }
@@ -315,7 +315,7 @@ impl ApiKeys for BrokenStore {
             return Ok(Vec::new());
         }
         let (mut act, who) = (act.clone(), act.actor);
-        let early = self.fault == Fault::ChecksWhoRevokesBeforeTheTransaction;
+        let early = self.fault == Fault::ChecksRevokingKeyBeforeTransaction;
         let actor = self.actor(early, consumer, id, who, act.at).await?;
         act.actor = actor.ok_or(RevokeKeyError::HolderGone)?;
         let consumer = self.owner(consumer, id, Fault::RevokesAnyConsumersKey);
@@ -369,8 +369,8 @@ impl BrokenStore {
     fn idempotency_key(&self, given: Option<IdempotencyKey>) -> Option<IdempotencyKey> {
         let without_request = |given: IdempotencyKey| IdempotencyKey::parse(&given.to_string()).ok();
         match self.fault {
-            Fault::ForgetsIdempotencyKeysOfKeys => None,
-            Fault::TakesOtherRequestsForRepeated => given.and_then(without_request),
+            Fault::IgnoresIdempotencyKeysOfKeys => None,
+            Fault::IgnoresRequestDigests => given.and_then(without_request),
             _ => given,
         }
     }
@@ -440,7 +440,7 @@ impl BrokenStore {
 
     /// The rate that the sound store is told, where the fault is to have decided by then.
     async fn rate(&self, consumer: MembershipId, rate: Rate, at: DateTime<Utc>) -> Result<Rate, Throttled> {
-        if self.fault != Fault::ReadsTheRateBeforeTheTransaction {
+        if self.fault != Fault::ReadsRateLimitBeforeTransaction {
             return Ok(rate);
         }
         let empty_at = lock(&self.changes).get(&consumer).copied();
@@ -459,8 +459,8 @@ impl BrokenStore {
         given: KeyPrecondition,
     ) -> Result<Option<KeyPrecondition>, StorageError> {
         match self.fault {
-            Fault::TakesEveryVersion => Ok(Some(KeyPrecondition::AnyVersion)),
-            Fault::ComparesVersionsBeforeTheTransaction => {
+            Fault::IgnoresPreconditions => Ok(Some(KeyPrecondition::AnyVersion)),
+            Fault::ComparesVersionsBeforeTransaction => {
                 let key = ApiKeys::find(&self.sound, consumer, id).await?;
                 pause().await;
                 Ok(key

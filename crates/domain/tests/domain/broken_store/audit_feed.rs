@@ -12,32 +12,32 @@ impl AuditFeed for BrokenStore {
         after: Option<FeedPosition>,
         at_most: PageSize,
     ) -> Result<FeedPage, ReadFeedError> {
-        if self.fault == Fault::FeedsAheadOfLowerNumbers {
+        if self.fault == Fault::FeedsBeforeLowerNumbersCommit {
             // Whoever reads on until all is there lets the writers go on.
             pause().await;
         }
-        if let (Fault::FindsPositionsByTheirNumbers, Some(after)) = (self.fault, after) {
+        if let (Fault::FindsPositionsByNumberOnly, Some(after)) = (self.fault, after) {
             return self.page_after_number(after.number).await;
         }
         let after = match self.fault {
-            Fault::NeverLeadsOn(List::Feed) => None,
+            Fault::IgnoresCursor(List::Feed) => None,
             _ => after,
         };
         let mut page = match self.sound.events_after(after, at_most).await {
-            Err(ReadFeedError::UnknownPosition(_)) if self.fault == Fault::TakesUnknownPositions => {
+            Err(ReadFeedError::UnknownPosition(_)) if self.fault == Fault::AcceptsUnknownPositions => {
                 self.sound.events_after(None, at_most).await
             }
             page => page,
         }?;
         match self.fault {
-            Fault::FeedsTheInstallationsLogOnly => {
+            Fault::FeedsInstallationLogOnly => {
                 page.entries.retain(|(_, event)| event.organization_id.is_none());
             }
-            Fault::SkipsTheEventAfterAPosition if after.is_some() && !page.entries.is_empty() => {
+            Fault::SkipsEventAfterPosition if after.is_some() && !page.entries.is_empty() => {
                 page.entries.remove(0);
             }
-            Fault::ForgetsWhichNumbersWereRemoved => page.removed_through = 0,
-            Fault::FeedsAheadOfLowerNumbers => {
+            Fault::ReportsNoRemovedNumbers => page.removed_through = 0,
+            Fault::FeedsBeforeLowerNumbersCommit => {
                 let uncommitted = lock(&self.uncommitted);
                 page.entries
                     .retain(|(position, _)| !uncommitted.contains(&position.event));

@@ -10,7 +10,7 @@ use super::{BrokenStore, Fault, List, lock};
 impl AuditLog for BrokenStore {
     async fn record(&self, event: AuditEvent) -> Result<(), StorageError> {
         match self.fault {
-            Fault::FeedsAheadOfLowerNumbers => self.record_and_commit_later(event).await,
+            Fault::FeedsBeforeLowerNumbersCommit => self.record_and_commit_later(event).await,
             _ => AuditLog::record(&self.sound, event).await,
         }
     }
@@ -27,7 +27,7 @@ impl AuditLog for BrokenStore {
         let items = items
             .into_iter()
             // To whoever reads the log, an event that is not shown was never written.
-            .filter(|event| self.fault != Fault::ForgetsEventsOf(event.action))
+            .filter(|event| self.fault != Fault::OmitsEventsOf(event.action))
             .map(|event| self.event_as_read(self.with_its_author(event)))
             .collect();
         Ok(Page { items, next })

@@ -77,7 +77,7 @@ impl BrokenStore {
         if let Some(parent) = lock(&self.parents).get(&key.id) {
             key.origin = Origin::Key(*parent);
         }
-        if self.fault == Fault::ForgetsRemovedAdopters {
+        if self.fault == Fault::DropsRemovedAdoptiveParents {
             let is_kept = |id: &ApiKeyId| !lock(&self.removed_keys).contains(id);
             key.adoptive_parent_id = key.adoptive_parent_id.filter(is_kept);
         }

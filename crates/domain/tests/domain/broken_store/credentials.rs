@@ -10,7 +10,7 @@ use super::{BrokenStore, Fault, Secret, lock};
 impl Credentials for BrokenStore {
     async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
         let digest = &TokenDigest::from_bytes(self.taken_for(Secret::Token, digest.as_bytes()));
-        if self.fault == Fault::RemembersCredentials {
+        if self.fault == Fault::CachesCredentials {
             let remembered = lock(&self.credentials)
                 .iter()
                 .find(|(known, _)| known == digest)

@@ -10,7 +10,7 @@ impl BrokenStore {
 
     /// The digest that the fault takes this one for: the first one stored that begins alike.
     pub(super) fn taken_for(&self, secret: Secret, digest: &[u8; 32]) -> [u8; 32] {
-        let Fault::ComparesDigestsByTheirFirst(bytes, compared) = self.fault else {
+        let Fault::ComparesDigestPrefixes(bytes, compared) = self.fault else {
             return *digest;
         };
         let begins_so =

@@ -2,7 +2,7 @@ use keyward_domain::audit::Action;
 
 use super::Column;
 
-/// What is wrong with the store.
+/// A rule of the ports that the store breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
@@ -11,161 +11,158 @@ pub(crate) enum Fault {
     /// Owners are shown the keys that leaked last, whoever's they are.
     LetsLeaksOfOneMemberHideOthers,
     RevokesAnyConsumersKey,
-    ForgetsEventsOf(Action),
-    TellsOfEditsThatChangeNothing,
-    CountsKeysBeforeTheTransaction,
-    ChecksTheLimitFirst,
-    CountsNoEdits,
-    CountsNoRotations,
-    /// A key that acts rotates any other key, and gives itself any life.
+    OmitsEventsOf(Action),
+    WritesEventsOfIneffectiveEdits,
+    CountsKeysBeforeTransaction,
+    ChecksKeyLimitFirst,
+    IgnoresRateLimitOfEdits,
+    IgnoresRateLimitOfRotations,
+    /// An acting key may rotate any other key, and give itself any end.
     LetsEveryKeyRotate,
-    /// A successor may manage keys, whether the key before it may or not.
+    /// A successor may manage keys even if the rotated key may not.
     LetsSuccessorsManageKeys,
-    /// A key that has had a successor gets no other, whatever became of that one.
+    /// A rotated key cannot be rotated again, even after its successor has ended.
     RotatesEachKeyOnce,
-    /// Whether the successor of a rotated key is valid is read in a transaction of its own.
-    ReadsSuccessorsBeforeTheTransaction,
-    /// The end of a key that has had a successor is not postponed, whatever became of that one.
-    KeepsEndsOfRotatedKeys,
-    /// A rotated key ends with the use of a successor that has ended.
+    /// Reads in an earlier transaction whether the successor of a rotated key is valid.
+    ReadsSuccessorsBeforeTransaction,
+    /// Refuses a new end of a rotated key, even after its successor has ended.
+    RefusesNewEndsOfRotatedKeys,
+    /// A rotated key ends when its successor was used, even if the successor has ended.
     EndsKeysForEndedSuccessors,
-    /// A key may be created, edited and rotated to live longer than its organization's owners allow.
-    IgnoresTheLongestLife,
-    /// The chain of keys that a rotation or a creation lengthens may have any length.
-    AddsToLongestChains,
-    /// A rotated key and its successor are two keys of their chain.
+    /// Keys may be created, edited and rotated to live longer than the organization's maximum lifetime.
+    IgnoresLongestLife,
+    /// Creations and rotations may extend a chain of keys beyond its maximum length.
+    IgnoresMaxTreeDepth,
+    /// A rotated key and its successor count as two keys of their chain.
     CountsRotatedKeysInChains,
-    /// A request that is sent again creates a second key.
-    ForgetsIdempotencyKeysOfKeys,
-    /// Whatever is asked for with an idempotency key that was used before is the same request.
-    TakesOtherRequestsForRepeated,
-    ReadsTheRateBeforeTheTransaction,
-    WritesBackTheWholeKey,
-    /// A key that acts postpones its own end.
+    /// A repeated request creates a second key.
+    IgnoresIdempotencyKeysOfKeys,
+    /// A different request with a used idempotency key counts as a repeated one.
+    IgnoresRequestDigests,
+    ReadsRateLimitBeforeTransaction,
+    LosesConcurrentEdits,
+    /// A key can postpone its own end.
     LetsKeysExtendThemselves,
-    /// What has ended is judged by the moment at which an act began.
-    JudgesByTheBeginningOfTheAct,
-    /// A list shows keys whatever their planned end.
-    IgnoresPlannedEndsInLists,
+    /// Compares ends with the time at which the act began, not with the time at which it has its lock.
+    UsesStartTimeOfAct,
+    /// Ignores the filter of lists for planned ends.
+    IgnoresPlannedEndFilter,
     LetsRevokedKeysAct,
     LetsEveryKeyManageKeys,
-    /// A key that acts is checked in a transaction of its own.
-    ChecksWhoAddsBeforeTheTransaction,
-    ChecksWhoEditsBeforeTheTransaction,
-    ChecksWhoRotatesBeforeTheTransaction,
-    ChecksWhoRevokesBeforeTheTransaction,
-    /// Whether somebody who acts in person is a member is checked in a transaction of its own.
-    ChecksMembersWhoAddBeforeTheTransaction,
-    ChecksMembersWhoEditBeforeTheTransaction,
-    ChecksMembersWhoRotateBeforeTheTransaction,
-    /// An owner who acts is checked in a transaction of its own.
-    ChecksOwnersWhoRevokeBeforeTheTransaction,
-    ChecksOwnersWhoAddProjectsBeforeTheTransaction,
-    /// A form sent twice creates two projects.
-    ForgetsIdempotencyKeysOfProjects,
-    LooksForDescendantsBeforeTheTransaction,
-    /// A key alone is to be revoked; what its children made goes, too.
-    RevokesGrandchildrenUnasked,
-    OwnersRevokeGrandchildrenUnasked,
-    /// A key is to be revoked with its descendants; only children and grandchildren go.
+    /// Checks the acting key in an earlier transaction.
+    ChecksAddingKeyBeforeTransaction,
+    ChecksEditingKeyBeforeTransaction,
+    ChecksRotatingKeyBeforeTransaction,
+    ChecksRevokingKeyBeforeTransaction,
+    /// Checks the membership of a user who acts in an earlier transaction.
+    ChecksAddingMemberBeforeTransaction,
+    ChecksEditingMemberBeforeTransaction,
+    ChecksRotatingMemberBeforeTransaction,
+    /// Checks the acting owner in an earlier transaction.
+    ChecksRevokingOwnerBeforeTransaction,
+    ChecksProjectOwnerBeforeTransaction,
+    /// A form that is submitted twice creates two projects.
+    IgnoresIdempotencyKeysOfProjects,
+    FindsDescendantsBeforeTransaction,
+    /// Revoking a key without its descendants also revokes its grandchildren.
+    RevokesUnselectedGrandchildren,
+    OwnersRevokeUnselectedGrandchildren,
+    /// Revoking a key with its descendants revokes only children and grandchildren.
     KeepsGreatGrandchildren,
     OwnersKeepGreatGrandchildren,
-    /// Whoever has copied the cookie of a session stays signed in when its user changes their
-    /// password there.
-    KeepsSessionTokens,
-    /// Whoever selects all keys from before a moment selects nothing that was made with them since.
-    OwnersKeepDescendantsOfEarlierKeys,
-    TakesPercentSignsForWildcards,
-    /// Whoever looks for a hint finds what holds its last four characters, too.
-    TakesHintsForTheirLastFour,
-    /// Whoever looks for a name finds longer names, too.
-    TakesNamesForTerms,
-    /// Whoever's username begins with the one that is asked for is found, too.
-    TakesTheBeginningOfUsernames,
-    TakesEveryVersion,
-    ComparesVersionsBeforeTheTransaction,
-    RemembersCredentials,
-    /// Whoever knows a project's identifier reaches it.
+    /// Changing the password keeps the token of the session that changes it.
+    KeepsSessionTokenOfPasswordChange,
+    /// Owners who revoke all keys created before a given time keep those created with them since.
+    OwnersKeepDescendantsOfSelectedKeys,
+    TreatsPercentSignsAsWildcards,
+    /// A search for a hint finds all keys that contain its last four characters.
+    FindsHintsByLastFourCharacters,
+    /// A lookup of an exact name also finds longer names.
+    FindsNamesBySubstring,
+    /// A lookup of a username also finds usernames that begin with it.
+    FindsUsernamesByPrefix,
+    IgnoresPreconditions,
+    ComparesVersionsBeforeTransaction,
+    CachesCredentials,
+    /// Every key reaches every project.
     ReachesEveryProject,
-    /// Two digests that begin with so many equal bytes are one.
-    ComparesDigestsByTheirFirst(usize, Secret),
-    ReadsTheThrottleBeforeTheTransaction,
-    TakesFromTheBucketsBeforeAFullOne,
-    /// More than a hundred items are asked for, a hundred are shown, and nothing says that there are more.
-    CutsPagesAt100(List),
-    /// The same, but only where the list has a filter.
-    CutsFilteredPagesAt100(List),
-    /// Every page is the first.
-    NeverLeadsOn(List),
-    /// The feed begins anew after a position that it does not know.
-    TakesUnknownPositions,
-    FindsPositionsByTheirNumbers,
-    FeedsTheInstallationsLogOnly,
-    SkipsTheEventAfterAPosition,
-    ForgetsWhichNumbersWereRemoved,
-    /// The feed shows an event although one with a lower number is not committed yet.
-    FeedsAheadOfLowerNumbers,
-    /// An edit of a name writes no event if it moves the planned end, too.
-    HidesEditsThatMoveAPlannedEnd,
-    /// A planned end never comes, whatever moment the port of this list is asked about.
-    NeverSeesPlannedEndsCome(List),
-    /// A planned end has come already.
-    TakesPlannedEndsForCome(List),
+    /// Digests are equal if this many first bytes are.
+    ComparesDigestPrefixes(usize, Secret),
+    ReadsThrottleBeforeTransaction,
+    CountsRefusedAttempts,
+    /// If more than 100 items are requested, returns 100 and no cursor.
+    TruncatesPagesAt100(List),
+    /// The same, but only with a filter.
+    TruncatesFilteredPagesAt100(List),
+    /// Every page is the first one.
+    IgnoresCursor(List),
+    /// The feed starts from the beginning after an unknown position.
+    AcceptsUnknownPositions,
+    FindsPositionsByNumberOnly,
+    FeedsInstallationLogOnly,
+    SkipsEventAfterPosition,
+    ReportsNoRemovedNumbers,
+    /// The feed shows an event before one with a lower number is committed.
+    FeedsBeforeLowerNumbersCommit,
+    /// An edit writes no event of its other changes if it also changes the planned end.
+    OmitsEditEventIfEndChanges,
+    /// In this list, planned ends are always in the future.
+    TreatsPlannedEndsAsFuture(List),
+    /// In this list, planned ends are always past.
+    TreatsPlannedEndsAsPast(List),
     AcceptsKeysBeyondTheirPlannedEnd,
     RefusesKeysBeforeTheirPlannedEnd,
-    /// Whoever revokes a key whose planned end has come is answered without anything being recorded.
+    /// Revoking a key whose planned end has come does not record that end.
     LeavesDueEndsOfRevokedKeys,
     OwnersLeaveDueEndsOfRevokedKeys,
-    /// A revocation says that it is done while more of the selected keys' ends are due than one batch
-    /// records.
+    /// A revocation reports its last batch while ends of selected keys are due and not recorded.
     StopsRevokingBeforeDueEnds,
     LeavesDueEndsOfRemovedMembers,
-    /// The end of a membership is recorded, and the invitations that the member has open stay.
+    /// Recording the planned end of a membership does not revoke the member's open invitations.
     KeepsInvitationsAtRecordedEnds,
     KeepsInvitationsAtReturn,
-    /// Invitations are created when the clock says so, whatever end of a membership precedes them.
-    CreatesInvitationsByTheClockAlone,
+    /// Invitations get the clock's time, even if it is before the recorded end of a membership.
+    TimesInvitationsByClockAlone,
     KeepsAcceptedInvitations,
-    IgnoresTheLimitOfInvitations,
-    /// Expired invitations count for the limit of open ones.
+    IgnoresInvitationLimit,
+    /// Expired invitations count towards the limit of open ones.
     CountsExpiredInvitations,
-    /// As many ends are recorded as are due.
+    /// Records more ends than the batch size.
     RecordsEndsWithoutLimit,
-    /// Ends of memberships are not recorded.
+    /// Does not record ends of memberships.
     RecordsEndsOfKeysOnly,
-    /// An owner counts as one whatever end is planned.
+    /// An owner with a planned end counts as a permanent one.
     CountsOwnersWithPlannedEnds,
-    /// A successor comes below its creator once the key that rotated another one to it is removed.
-    ForgetsRemovedAdopters,
-    /// Of ended keys, one fewer is kept than are to be kept.
-    TakesTheLastKeptKeyForSurplus,
-    /// Surplus keys are removed whenever they were created and ended.
-    RemovesSurplusKeysBeforeTheirTime,
-    /// A key whose planned end has come counts as ended although that is not recorded.
-    TakesDueKeysForSurplus,
-    /// Everybody's surplus keys are removed with one member's.
+    /// A successor moves below its creator when its adoptive parent is removed.
+    DropsRemovedAdoptiveParents,
+    KeepsOneEndedKeyTooFew,
+    /// Removes surplus keys that were created or ended too recently.
+    RemovesSurplusKeysTooEarly,
+    /// A key whose planned end has come counts as ended before that is recorded.
+    TreatsDueKeysAsEnded,
+    /// Removing the surplus keys of one member also removes those of all others.
     RemovesSurplusKeysOfOtherMembers,
-    /// One batch of surplus keys is all of them.
+    /// Removes more surplus keys than the batch size.
     RemovesSurplusKeysWithoutLimit,
-    /// Whichever member was found last, the first one is found again.
-    SearchesForSurplusKeysFromTheFirstMember,
-    /// A longest life is applied whatever the organization has chosen.
-    AppliesAnyLongestLife,
-    /// Every batch of an applied longest life begins at the first key.
-    AppliesLivesFromTheFirstKey,
-    /// One batch of applying a longest life is all keys.
-    ShortensLivesWithoutLimit,
-    /// The keys that a longest life shortens are shown by name.
-    ShowsShortenedKeysByName,
-    /// A list shows keys whether or not a longest life shortens them.
-    IgnoresLongestLivesInLists,
-    /// One column is not read as it was written.
+    /// The search for members with surplus keys always finds the first one.
+    RepeatsFirstMemberWithSurplusKeys,
+    /// Applies a maximum lifetime that the organization no longer has.
+    AppliesChangedLongestLife,
+    /// Every batch of applying a maximum lifetime begins at the first key.
+    RestartsLongestLifeAtFirstKey,
+    /// Shortens more keys than the batch size.
+    ShortensKeysWithoutLimit,
+    /// The preview of a maximum lifetime sorts keys by name.
+    SortsShortenedKeysByName,
+    /// Ignores the filter of lists for keys that a maximum lifetime would shorten.
+    IgnoresLongestLifeFilter,
+    /// Reads another value of this column than was written.
     Misreads(Column),
-    /// Owners do not read one column of a key as it was written; its holder does.
+    /// Owners, but not the holder, read another value of this column of a key than was written.
     MisreadsForOwners(Column),
 }
 
-/// A list that comes page by page.
+/// The paginated lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum List {
     Keys,
@@ -179,7 +176,7 @@ pub(crate) enum List {
     Feed,
 }
 
-/// What is stored as a digest.
+/// The secrets that are stored as digests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Secret {
     Token,

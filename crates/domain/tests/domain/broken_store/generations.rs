@@ -19,13 +19,13 @@ impl BrokenStore {
         now: DateTime<Utc>,
     ) -> Result<Option<Vec<ApiKeyId>>, StorageError> {
         let generations = match (self.fault, descendants) {
-            (Fault::LooksForDescendantsBeforeTheTransaction, DescendantKeys::Revoke) => 1..usize::MAX,
-            (Fault::RevokesGrandchildrenUnasked, DescendantKeys::Keep) => 2..usize::MAX,
+            (Fault::FindsDescendantsBeforeTransaction, DescendantKeys::Revoke) => 1..usize::MAX,
+            (Fault::RevokesUnselectedGrandchildren, DescendantKeys::Keep) => 2..usize::MAX,
             (Fault::KeepsGreatGrandchildren, DescendantKeys::Revoke) => 1..3,
             _ => return Ok(None),
         };
         let mut targets = vec![id];
-        let mut are_others = self.fault == Fault::LooksForDescendantsBeforeTheTransaction;
+        let mut are_others = self.fault == Fault::FindsDescendantsBeforeTransaction;
         for key in self.sound.valid_descendants(consumer, id, now).await? {
             let meant = generations.contains(&self.generations_below(consumer, id, &key).await?);
             // The faults about generations show only where there are others than one would expect.

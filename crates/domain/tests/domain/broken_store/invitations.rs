@@ -23,9 +23,7 @@ impl InvitationStore for BrokenStore {
             return Err(AddInvitationError::LimitReached);
         }
         match InvitationStore::add(&self.sound, new, act).await {
-            Err(AddInvitationError::LimitReached) if self.fault == Fault::IgnoresTheLimitOfInvitations => {
-                Ok(())
-            }
+            Err(AddInvitationError::LimitReached) if self.fault == Fault::IgnoresInvitationLimit => Ok(()),
             answer => answer,
         }
     }

@@ -24,7 +24,7 @@ impl MemberStore for BrokenStore {
         now: DateTime<Utc>,
     ) -> Result<Page<MemberOverview, MembershipId>, StorageError> {
         let now = self.asked_about(List::Members, now);
-        if self.fault == Fault::TakesNamesForTerms && filter.name().is_some() {
+        if self.fault == Fault::FindsNamesBySubstring && filter.name().is_some() {
             filter = MemberFilter::new(filter.name());
         }
         let is_filtered = filter != MemberFilter::default();
@@ -56,7 +56,7 @@ impl MemberStore for BrokenStore {
     ) -> Result<Option<MemberProfile>, StorageError> {
         let now = self.asked_about(List::Members, now);
         let found = self.sound.identify(organization, member.clone(), now).await?;
-        if let (Fault::TakesTheBeginningOfUsernames, None, WhichMember::Username(name)) =
+        if let (Fault::FindsUsernamesByPrefix, None, WhichMember::Username(name)) =
             (self.fault, &found, &member)
         {
             let all = PageRequest::first(PageSize::EXPORT);

@@ -73,7 +73,7 @@ impl BrokenStore {
     fn seems_removed_since(&self, id: InvitationId, organization: OrganizationId, user: UserId) -> bool {
         let invited_at = lock(&self.invited_at).get(&id).copied();
         let removed_until = lock(&self.removed_until).get(&(organization, user)).copied();
-        self.fault == Fault::CreatesInvitationsByTheClockAlone
+        self.fault == Fault::TimesInvitationsByClockAlone
             && removed_until.is_some_and(|until| invited_at.is_some_and(|at| at <= until))
     }
 }

@@ -26,16 +26,16 @@ impl OrganizationKeyStore for BrokenStore {
         now: DateTime<Utc>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
         let now = self.asked_about(List::OrganizationKeys, now);
-        if self.fault == Fault::IgnoresPlannedEndsInLists {
+        if self.fault == Fault::IgnoresPlannedEndFilter {
             filter.expires_before = None;
         }
-        if self.fault == Fault::IgnoresLongestLivesInLists {
+        if self.fault == Fault::IgnoresLongestLifeFilter {
             filter.shortened_by = None;
         }
-        if self.fault == Fault::TakesHintsForTheirLastFour && filter.hint().is_some() {
+        if self.fault == Fault::FindsHintsByLastFourCharacters && filter.hint().is_some() {
             filter = OrganizationKeyFilter::new(filter.status, filter.term());
         }
-        if self.fault == Fault::TakesNamesForTerms && filter.name().is_some() {
+        if self.fault == Fault::FindsNamesBySubstring && filter.name().is_some() {
             filter = OrganizationKeyFilter::new(filter.status, filter.name());
         }
         let is_filtered = filter != OrganizationKeyFilter::default();
@@ -120,7 +120,7 @@ impl OrganizationKeyStore for BrokenStore {
         act: Act,
     ) -> Result<RevokedBatch, RevokeKeysError> {
         let (mut act, who) = (act.clone(), act.actor);
-        if self.fault == Fault::ChecksOwnersWhoRevokeBeforeTheTransaction {
+        if self.fault == Fault::ChecksRevokingOwnerBeforeTransaction {
             act.actor = self.owner_beforehand(organization, who, act.at).await?;
         }
         let selection = self.meant_by(organization, selection, act.at).await?;
@@ -154,7 +154,7 @@ impl OrganizationKeyStore for BrokenStore {
     ) -> Result<PreviewedKeys, StorageError> {
         let preview = self.sound.longest_life_preview(organization, longest, now);
         let mut preview = preview.await?;
-        if self.fault == Fault::ShowsShortenedKeysByName {
+        if self.fault == Fault::SortsShortenedKeysByName {
             preview.first.sort_by_key(|key| (key.search_text(), key.id));
         }
         Ok(preview)
@@ -169,17 +169,17 @@ impl OrganizationKeyStore for BrokenStore {
         act: Act,
     ) -> Result<ShortenedBatch, ApplyLongestLifeError> {
         let at_most = match self.fault {
-            Fault::ShortensLivesWithoutLimit => NonZeroU32::MAX,
+            Fault::ShortensKeysWithoutLimit => NonZeroU32::MAX,
             _ => at_most,
         };
-        let after = after.filter(|_| self.fault != Fault::AppliesLivesFromTheFirstKey);
+        let after = after.filter(|_| self.fault != Fault::RestartsLongestLifeAtFirstKey);
         let act = self.as_timed(act);
         let applied = self
             .sound
             .apply_longest_life(organization, longest, after, at_most, act)
             .await;
         match applied {
-            Err(ApplyLongestLifeError::LimitChanged) if self.fault == Fault::AppliesAnyLongestLife => {
+            Err(ApplyLongestLifeError::LimitChanged) if self.fault == Fault::AppliesChangedLongestLife => {
                 Ok(ShortenedBatch {
                     keys: 0,
                     continues_after: None,
@@ -210,7 +210,7 @@ impl BrokenStore {
         let now = self.asked_about(List::OrganizationKeys, now);
         let (ids, generations) = match (self.fault, selection) {
             (
-                Fault::OwnersRevokeGrandchildrenUnasked,
+                Fault::OwnersRevokeUnselectedGrandchildren,
                 KeySelection::Keys {
                     ids,
                     descendants: DescendantKeys::Keep,
@@ -223,7 +223,7 @@ impl BrokenStore {
                     descendants: DescendantKeys::Revoke,
                 },
             ) => (ids, 1..3),
-            (Fault::OwnersKeepDescendantsOfEarlierKeys, KeySelection::IssuedBefore(moment)) => {
+            (Fault::OwnersKeepDescendantsOfSelectedKeys, KeySelection::IssuedBefore(moment)) => {
                 let known: Vec<ApiKeyId> = lock(&self.consumers).keys().copied().collect();
                 let mut earlier = OrganizationKeyStore::find_many(&self.sound, organization, &known).await?;
                 earlier.retain(|key| key.created_at < moment.get());

@@ -15,13 +15,13 @@ impl BrokenStore {
     where
         Answer: Future<Output = Result<Page<T, At>, StorageError>>,
     {
-        if self.fault == Fault::NeverLeadsOn(list) {
+        if self.fault == Fault::IgnoresCursor(list) {
             let after = None;
             return ask(PageRequest { after, ..request }).await;
         }
         let hundred = PageSize::new(100).expect("a page size");
-        let is_cut = self.fault == Fault::CutsPagesAt100(list)
-            || is_filtered && self.fault == Fault::CutsFilteredPagesAt100(list);
+        let is_cut = self.fault == Fault::TruncatesPagesAt100(list)
+            || is_filtered && self.fault == Fault::TruncatesFilteredPagesAt100(list);
         if is_cut && request.size.items() > hundred.items() {
             let size = hundred;
             let page = ask(PageRequest { size, ..request }).await?;

@@ -18,7 +18,7 @@ use super::{BrokenStore, Fault, List, lock};
 impl ProjectStore for BrokenStore {
     async fn add(&self, new: NewProject, act: Act) -> Result<(), AddProjectError> {
         let mut act = act;
-        if self.fault == Fault::ChecksOwnersWhoAddProjectsBeforeTheTransaction {
+        if self.fault == Fault::ChecksProjectOwnerBeforeTransaction {
             lock(&self.creators).insert(new.project.id, act.actor);
             let organization = new.project.organization_id;
             act.actor = self.owner_beforehand(organization, act.actor, act.at).await?;
@@ -26,7 +26,7 @@ impl ProjectStore for BrokenStore {
         let known = new.project.clone();
         let idempotency_key = new
             .idempotency_key
-            .filter(|_| self.fault != Fault::ForgetsIdempotencyKeysOfProjects);
+            .filter(|_| self.fault != Fault::IgnoresIdempotencyKeysOfProjects);
         let new = NewProject {
             idempotency_key,
             ..new
@@ -44,7 +44,7 @@ impl ProjectStore for BrokenStore {
         now: DateTime<Utc>,
     ) -> Result<Page<ProjectOverview, ProjectId>, StorageError> {
         let now = self.asked_about(List::Projects, now);
-        if self.fault == Fault::TakesNamesForTerms && filter.name().is_some() {
+        if self.fault == Fault::FindsNamesBySubstring && filter.name().is_some() {
             filter = ProjectFilter::new(filter.status(), filter.name());
         }
         let is_filtered = filter != ProjectFilter::default();

@@ -34,8 +34,8 @@ impl RetentionStore for BrokenStore {
         kept: u32,
     ) -> Result<Option<MembershipId>, StorageError> {
         let (after, kept) = match self.fault {
-            Fault::SearchesForSurplusKeysFromTheFirstMember => (None, kept),
-            Fault::TakesTheLastKeptKeyForSurplus => (after, kept.saturating_sub(1)),
+            Fault::RepeatsFirstMemberWithSurplusKeys => (None, kept),
+            Fault::KeepsOneEndedKeyTooFew => (after, kept.saturating_sub(1)),
             _ => (after, kept),
         };
         self.sound.next_with_surplus_keys(after, kept).await
@@ -45,10 +45,10 @@ impl RetentionStore for BrokenStore {
         let mut surplus = surplus;
         let mut at_most = at_most;
         match self.fault {
-            Fault::TakesTheLastKeptKeyForSurplus => surplus.kept = surplus.kept.saturating_sub(1),
-            Fault::RemovesSurplusKeysBeforeTheirTime => surplus.before = DateTime::<Utc>::MAX_UTC,
+            Fault::KeepsOneEndedKeyTooFew => surplus.kept = surplus.kept.saturating_sub(1),
+            Fault::RemovesSurplusKeysTooEarly => surplus.before = DateTime::<Utc>::MAX_UTC,
             Fault::RemovesSurplusKeysWithoutLimit => at_most = u32::MAX,
-            Fault::TakesDueKeysForSurplus => {
+            Fault::TreatsDueKeysAsEnded => {
                 let mut act = self.beginning.act(Actor::System);
                 act.at = surplus.before;
                 self.sound.record_ends_of_keys(u32::MAX, act).await?;

@@ -15,10 +15,8 @@ impl Throttle for BrokenStore {
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
         match self.fault {
-            Fault::ReadsTheThrottleBeforeTheTransaction => {
-                self.take_what_was_read_before(&buckets, now).await
-            }
-            Fault::TakesFromTheBucketsBeforeAFullOne => {
+            Fault::ReadsThrottleBeforeTransaction => self.take_what_was_read_before(&buckets, now).await,
+            Fault::CountsRefusedAttempts => {
                 for bucket in buckets {
                     let full = self.sound.count_attempt(kind, vec![bucket], now).await?;
                     if full.is_some() {
