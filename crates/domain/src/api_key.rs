@@ -34,13 +34,13 @@ pub struct ApiKey {
     pub id: ApiKeyId,
     /// The membership that holds it; it never changes.
     pub consumer_id: MembershipId,
-    /// What people recognize its token by.
+    /// Shown to people in place of the token.
     pub hint: TokenHint,
     /// Its name, given by the holder; not unique.
     pub name: KeyName,
-    /// What it is for, in the holder's words.
+    /// The holder's description of its purpose; may be empty.
     pub description: KeyDescription,
-    /// How it came to be.
+    /// Whether a user or another key created it.
     pub origin: Origin,
     /// The key that this one is below in its key tree, if that is not its parent: the key that
     /// [rotated](Self::rotate) another one to it or, once what it was below is purged (see
@@ -236,10 +236,10 @@ impl ApiKey {
     }
 }
 
-/// What an edit changed of a key.
+/// The changes of an edit of a key that are recorded as one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeOfKey {
-    /// What people write about it, such as its name.
+    /// Its name or its description.
     Words,
     /// Its planned end.
     Expiry {
@@ -299,7 +299,7 @@ text_type! {
 }
 
 impl Default for KeyDescription {
-    /// Nothing was said.
+    /// The empty description.
     fn default() -> Self {
         Self(String::new())
     }
@@ -308,9 +308,9 @@ impl Default for KeyDescription {
 /// The holder's input for a new key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyDraft {
-    /// As its holder calls it; names need not be unique.
+    /// Its name, given by the holder; not unique.
     pub name: KeyName,
-    /// What it is for.
+    /// The holder's description of its purpose; may be empty.
     pub description: KeyDescription,
     /// Whether it may manage keys; `None` for the organization's default.
     pub can_manage_keys: Option<bool>,
@@ -494,7 +494,7 @@ words! {
     }
 }
 
-/// What happens to the descendants of a revoked key.
+/// Whether a revocation includes the descendants of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DescendantKeys {
     /// They stay valid.

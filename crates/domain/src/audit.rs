@@ -24,13 +24,13 @@ pub struct AuditEvent {
     pub id: AuditEventId,
     /// When the act began, in UTC, to the millisecond: some seconds before its commit at most.
     pub at: DateTime<Utc>,
-    /// In which organization; none for what concerns the installation or an account.
+    /// The organization whose log contains it; `None` for events of the installation or of an account.
     pub organization_id: Option<OrganizationId>,
     /// Who did it, or tried to.
     pub actor: Actor,
     /// The action, done or attempted.
     pub action: Action,
-    /// What the action was done to.
+    /// The target of the action.
     pub subject: Subject,
     /// The other party: the project that a member was added to, the membership that an invitation became, the
     /// user whose session another user replaced by signing in, the successor of a rotated key.
@@ -40,7 +40,7 @@ pub struct AuditEvent {
     /// The new value: a time in RFC 3339 format, or a number of days as a duration of ISO 8601, such as
     /// `P90D`.
     pub new_value: Option<String>,
-    /// Whether it came to pass.
+    /// Whether the action was done or refused.
     pub outcome: Outcome,
     /// The request that caused it; empty for the command line.
     pub source: RequestSource,
@@ -62,7 +62,7 @@ pub enum Actor {
     Anonymous,
 }
 
-/// What an action was done to.
+/// The target of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// The installation as a whole.
@@ -71,7 +71,7 @@ pub enum Subject {
     Organization(OrganizationId),
     /// A user's account.
     User(UserId),
-    /// One user's stay in one organization.
+    /// One user's membership of one organization.
     Membership(MembershipId),
     /// An invitation, open or ended.
     Invitation(InvitationId),
@@ -85,18 +85,18 @@ pub enum Subject {
     Other {
         /// The newer version's word for its kind.
         kind: NewerWord,
-        /// Which one it is.
+        /// Its identifier.
         id: Uuid,
     },
 }
 
-/// Why a kind and an identifier name no actor or no subject.
+/// Why a kind and an identifier are not a valid actor or subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidReference {
-    /// The kind is no word for one.
+    /// The kind is unknown.
     #[error("an unknown word")]
     UnknownKind,
-    /// Those of this kind have identifiers.
+    /// The identifier is missing, but this kind needs one.
     #[error("missing")]
     MissingId,
 }

@@ -82,7 +82,7 @@ impl Membership {
 }
 
 words! {
-    /// What a member may do in the console. It has no effect on API keys, which never administer.
+    /// The rights of a member in the console. A role has no effect on API keys, which never administer.
     Role {
         /// Runs the organization.
         Owner = "owner",

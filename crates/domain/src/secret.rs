@@ -55,7 +55,7 @@ macro_rules! secret_type {
         pub struct $digest([u8; 32]);
 
         impl $digest {
-            /// A digest of no secret that anybody has, for tests of what keeps digests.
+            /// A digest of no known secret, for tests of code that stores digests.
             #[cfg(feature = "testing")]
             #[must_use]
             pub const fn from_bytes(bytes: [u8; 32]) -> Self {

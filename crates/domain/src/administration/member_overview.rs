@@ -81,7 +81,7 @@ impl MemberFilter {
         self.term.as_deref()
     }
 
-    /// What must be the first or last line of [`User::search_text`].
+    /// The text that must be the first or last line of [`User::search_text`].
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }

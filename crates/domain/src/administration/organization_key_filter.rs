@@ -36,9 +36,9 @@ pub enum HolderStatusFilter {
     /// Keys of members and of former members.
     #[default]
     Anybody,
-    /// Those of live members.
+    /// Keys of live members.
     Members,
-    /// Those of whose membership has ended.
+    /// Keys of memberships that have ended.
     FormerMembers,
 }
 
@@ -127,7 +127,7 @@ impl OrganizationKeyFilter {
         self.term.as_deref()
     }
 
-    /// What must be the first or last line of [`ApiKey::search_text`].
+    /// The text that must be the first or last line of [`ApiKey::search_text`].
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }

@@ -10,8 +10,8 @@
 //! MUST first acquire a lock that excludes concurrent changes of roles. From then on, the time of the act is
 //! the moment [at which](crate::audit::Act::at_current_time) the store has acquired it, so that events are
 //! dated in the order of the changes. Then the store MUST check that the act's actor is still allowed: a user
-//! MUST be a live owner of the organization, an administrator always is allowed, a key or nobody never.
-//! Otherwise it refuses with `NotAllowed`.
+//! MUST be a live owner of the organization; an administrator is always allowed, and a key or an anonymous
+//! actor never. Otherwise it refuses with `NotAllowed`.
 //!
 //! The change and its events commit together or not at all, even if the caller stops waiting.
 

@@ -66,7 +66,7 @@ impl ProjectFilter {
         self.term.as_deref()
     }
 
-    /// What [`Project::search_text`] must be.
+    /// The text that [`Project::search_text`] must equal.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }

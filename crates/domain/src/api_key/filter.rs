@@ -38,12 +38,12 @@ impl KeyFilter {
         }
     }
 
-    /// Which keys pass by their status.
+    /// The filter by status.
     pub const fn status(&self) -> StatusFilter {
         self.status
     }
 
-    /// What the search text must contain, literally; a store escapes its own wildcards.
+    /// A text that the search text must contain literally; a store escapes its own wildcards.
     pub fn term(&self) -> Option<&str> {
         self.term.as_deref()
     }
@@ -53,7 +53,7 @@ impl KeyFilter {
         self.hint.as_ref()
     }
 
-    /// Before which time the planned end must be; keys without one do not pass.
+    /// The time before which the planned end must be; keys without one do not pass.
     pub const fn expires_before(&self) -> Option<DateTime<Utc>> {
         self.expires_before
     }
@@ -69,8 +69,8 @@ impl KeyFilter {
     }
 }
 
-/// What [`ApiKey::search_text`] must contain: what somebody typed, trimmed and folded; nothing for nothing.
-/// Of a whole [hint](TokenHint), these are the last four characters, which the search text holds.
+/// The text that [`ApiKey::search_text`] must contain: the input, trimmed and folded; `None` for an empty
+/// one. For a whole [hint](TokenHint), these are its last four characters, which the search text contains.
 #[must_use]
 pub fn search_term(typed: &str) -> Option<String> {
     match searched_hint(typed) {
@@ -79,19 +79,18 @@ pub fn search_term(typed: &str) -> Option<String> {
     }
 }
 
-/// The hint that somebody typed, if it is a whole one, as people see it: names may hold its last four
-/// characters, too.
+/// The hint in the input, if it is a whole one: a search for its last four characters also finds names.
 pub(crate) fn searched_hint(typed: &str) -> Option<TokenHint> {
     TokenHint::parse(typed.trim()).ok()
 }
 
-/// What somebody looks for: any text that may be a part of a name or a description, normalized and trimmed;
-/// also where only an older version accepted that, or where it could be no name by itself.
+/// A text to search for: any part of a name or a description, normalized and trimmed. Also parts that are not
+/// valid names by themselves, or that only an older version accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchedText(String);
 
 impl SearchedText {
-    /// Reads what somebody typed.
+    /// Parses the input of a search.
     ///
     /// # Errors
     /// It holds a token, is longer than any description, or has a control character.
@@ -106,7 +105,7 @@ impl SearchedText {
 }
 
 words! {
-    /// Keys of which state a list shows.
+    /// A filter of keys by their state.
     #[derive(Default)]
     StatusFilter {
         /// Only valid ones.

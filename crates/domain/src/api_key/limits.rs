@@ -1,8 +1,8 @@
-//! What bounds the keys of one consumer.
+//! Limits of the keys of one consumer.
 
 use crate::rate::Rate;
 
-/// The most valid keys a consumer may have.
+/// The maximum number of a consumer's valid keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyLimit(pub u32);
 
@@ -12,10 +12,10 @@ impl Default for KeyLimit {
     }
 }
 
-/// What bounds a consumer's keys and the changes of them.
+/// The limits of a consumer's keys and of changes to them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyLimits {
-    /// The most valid keys.
+    /// The maximum number of valid keys.
     pub valid: KeyLimit,
     /// How often keys may be created, edited and rotated. Revoking is not limited.
     pub changes: Rate,

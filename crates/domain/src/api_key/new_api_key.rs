@@ -11,8 +11,8 @@ use crate::token::TokenDigest;
 pub struct NewApiKey {
     /// As it is to be stored, without its token.
     pub key: ApiKey,
-    /// Whether [`ApiKey::can_manage_keys`] is what the organization has chosen for new keys, whatever the key
-    /// says: nobody asked for either.
+    /// Whether the organization's default for new keys replaces [`ApiKey::can_manage_keys`], because the
+    /// request did not say.
     pub organization_decides: bool,
     /// Its token's digest; unique among all keys.
     pub digest: TokenDigest,

@@ -37,7 +37,8 @@ impl ApiKey {
         is_soon(self.expires_at(now), now)
     }
 
-    /// The latest planned end that anybody but the key itself may set. `None` if every end is accepted, and removing it.
+    /// The latest planned end that any actor but the key itself may set. `None` if any end may be set, and
+    /// the end may be removed.
     #[must_use]
     pub fn latest_planned_end(
         &self,
@@ -51,9 +52,9 @@ impl ApiKey {
         longest.map(|longest| end.max(longest.end_of_key_created(self.created_at)))
     }
 
-    /// Changes the planned end of a valid key; returns whether it was another one. That of a key with a live
-    /// successor may only be brought forward, and that of no key put off beyond the longest life. A key
-    /// without an end may get any: it lives shorter then. The end of a key that is recorded as ended stays.
+    /// Changes the planned end of a valid key; returns whether it differed. The end of a key with a live
+    /// successor may only be brought forward, and no end may be postponed beyond the longest life. A key
+    /// without an end may get any, because that shortens its life. A recorded end cannot be changed.
     pub(super) fn replan(
         &mut self,
         change: ExpiryChange,

@@ -61,7 +61,7 @@ impl Default for Grace {
     }
 }
 
-/// What somebody asks of a rotation.
+/// The input for a rotation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RotationDraft {
     /// When the old key ends.
@@ -71,8 +71,8 @@ pub struct RotationDraft {
 }
 
 impl RotationDraft {
-    /// A digest of what is asked for, by which a repeated request is known. It is compared with those that
-    /// other versions stored, so a later member may count only where it is given.
+    /// A digest of the request, by which a repeated request is recognized. It is compared with those that
+    /// other versions stored, so a field that is added later may only count if it is given.
     #[must_use]
     pub fn request_digest(self, key: ApiKeyId) -> RequestDigest {
         let (end, seconds) = match self.old_key_ends {
@@ -98,17 +98,17 @@ impl RotationDraft {
 /// A rotation that is about to be stored.
 #[derive(Debug, Clone)]
 pub struct NewRotation {
-    /// Whose key it is.
+    /// The consumer of both keys.
     pub consumer_id: MembershipId,
     /// The key to rotate.
     pub old_key: ApiKeyId,
     /// The identifier of its successor.
     pub successor: ApiKeyId,
-    /// What people recognize the successor's token by.
+    /// Shown to people in place of the successor's token.
     pub hint: TokenHint,
     /// The digest of the successor's token; unique among all keys.
     pub digest: TokenDigest,
-    /// What was asked for.
+    /// The input for the rotation.
     pub draft: RotationDraft,
     /// The single use of the console form or the request that asks for it, if it has one.
     pub idempotency_key: Option<IdempotencyKey>,
@@ -129,8 +129,8 @@ pub enum NotRotated {
 
 impl ApiKey {
     /// The successor, while it is valid. `stored` is the key that [`ApiKey::rotated_to`] names, as it is
-    /// stored; `None` if it was purged. Once its successor has ended, the key is one that has no successor:
-    /// nobody can use that one any more.
+    /// stored; `None` if it was purged. A successor that has ended counts as none, because it cannot be used
+    /// any more.
     #[must_use]
     pub fn live_successor(&self, stored: Option<&Self>, now: DateTime<Utc>) -> Option<ApiKeyId> {
         let id = self.rotated_to?;

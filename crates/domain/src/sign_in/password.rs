@@ -150,13 +150,13 @@ pub enum HashingError {
     Failed(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// The passwords of one account or network, which wait for each other. A hasher works on few of one queue at
-/// once, so that other queues have their turn.
+/// A queue of the passwords of one account or network. A hasher works on few passwords of a queue at once, so
+/// that other queues get their turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HashingQueue([u8; 32]);
 
 impl HashingQueue {
-    /// The queue of those who set the installation up, or administer it on its server.
+    /// The queue for setup and for administrators on the command line.
     pub const OF_INSTALLATION: Self = Self::of([0; 32]);
 
     /// The queue of the account or network with this digest.
@@ -172,11 +172,11 @@ pub enum HashingQueues {
     /// For a user who has shown before that they know the account's password. All others together MUST NOT
     /// delay them for longer than it takes to verify a few passwords.
     Known(HashingQueue),
-    /// Of anybody else.
+    /// For all other clients.
     Stranger {
-        /// That of the network they are in, if it is known.
+        /// The queue of the client's network, if it is known.
         network: Option<HashingQueue>,
-        /// That of all strangers who try to sign in to the same account.
+        /// The queue of all strangers who try to sign in to the same account.
         account: HashingQueue,
     },
 }

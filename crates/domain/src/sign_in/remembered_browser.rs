@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(
             again.expose().len(),
             token.expose().len(),
-            "nobody is in it twice"
+            "no user is in it twice"
         );
         let number = |token: &BrowserToken| token.browser_of(users[4], &password(1), &key, make.clock.now());
         assert_ne!(number(&again), number(&token), "the number is new");

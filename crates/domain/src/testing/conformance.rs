@@ -1,4 +1,4 @@
-//! The conformance suite: what every store must be seen to do before anybody may trust it with keys.
+//! The conformance suite: tests that every store must pass before it is trusted with keys.
 //!
 //! Each case checks one promise of [`ports`](crate::ports), [`sign_in::ports`](crate::sign_in::ports),
 //! [`administration::ports`](crate::administration::ports) or [`retention::ports`](crate::retention::ports)

@@ -1,4 +1,4 @@
-//! A store with one fault, of the kinds that adapters really have.
+//! A store with one fault of a kind that real adapters have.
 
 mod accounts;
 mod acting;
@@ -48,7 +48,7 @@ pub(crate) use self::fault::{Fault, List, Secret};
 pub(crate) use self::suite::{assert_caught, assert_fails, caught, failed};
 use crate::memory_store::ON_TOKIO;
 
-/// A [`MemoryStore`] with a fault before it, and what the fault needs to know.
+/// Wraps a sound [`MemoryStore`] and adds a fault, with the state that the faults need.
 pub(crate) struct BrokenStore {
     fault: Fault,
     sound: MemoryStore,
@@ -59,26 +59,26 @@ pub(crate) struct BrokenStore {
     credentials: Mutex<Vec<(TokenDigest, Credential)>>,
     buckets: Mutex<HashMap<[u8; 32], DateTime<Utc>>>,
     changes: Mutex<HashMap<MembershipId, DateTime<Utc>>>,
-    /// Who really did what the sound store was told that an administrator did.
+    /// The real actors of acts that were passed to the sound store as an administrator's.
     creators: Mutex<HashMap<ProjectId, Actor>>,
     revokers: Mutex<HashMap<ApiKeyId, Actor>>,
-    /// Events that have a number, and are not to be seen yet.
+    /// Events that have a number and are hidden for now.
     uncommitted: Mutex<HashSet<AuditEventId>>,
-    /// Keys that the sound store was told a person had made, and the keys that made them.
+    /// The real parents of keys that were passed to the sound store as created in the console.
     parents: Mutex<HashMap<ApiKeyId, ApiKeyId>>,
-    /// Keys as they became after the sound store would have refused that.
+    /// Changed keys whose changes the sound store would have refused.
     late: Mutex<HashMap<ApiKeyId, ApiKey>>,
     stored_digests: Mutex<Vec<(Secret, [u8; 32])>>,
-    /// With a clock that stands at the beginning.
+    /// Its clock stands still at the start time.
     beginning: Builder,
     projects: Mutex<HashMap<ProjectId, Project>>,
-    /// The organizations that have invited somebody.
+    /// The organizations with invitations.
     inviting: Mutex<HashSet<OrganizationId>>,
     /// Invitations that the sound store has revoked.
     kept_invitations: Mutex<Vec<Invitation>>,
-    /// Until when invitations were made that do not work for a user in an organization any more.
+    /// The time until which invitations of an organization were created that no longer work for a user.
     removed_until: Mutex<HashMap<(OrganizationId, UserId), DateTime<Utc>>>,
-    /// When invitations were to be created.
+    /// The creation times that were requested for invitations.
     invited_at: Mutex<HashMap<InvitationId, DateTime<Utc>>>,
     removed_keys: Mutex<HashSet<ApiKeyId>>,
 }
@@ -139,7 +139,7 @@ impl BrokenStore {
 }
 
 impl BrokenStore {
-    /// The moment that the sound store is asked about.
+    /// The time that is passed to the sound store.
     fn asked_about(&self, list: List, now: DateTime<Utc>) -> DateTime<Utc> {
         match self.fault {
             Fault::TreatsPlannedEndsAsFuture(faulty) if faulty == list => DateTime::<Utc>::MIN_UTC,
@@ -149,8 +149,8 @@ impl BrokenStore {
     }
 }
 
-/// Lets others go on that act side by side with the caller. A caller that is alone goes on at once, so that
-/// whoever stops waiting for it finds it done.
+/// Lets other tasks run if the caller runs in a task. Outside a task it returns at once, so that a caller
+/// that is polled once completes.
 async fn pause() {
     if tokio::task::try_id().is_some() {
         tokio::task::yield_now().await;

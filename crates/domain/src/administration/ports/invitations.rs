@@ -10,8 +10,8 @@ use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::rate::Throttled;
 
-/// Keeps the invitations of an organization, each under the digest of its link's secret. What whoever has the
-/// link does with it is [`OpenInvitations`](crate::sign_in::ports::OpenInvitations).
+/// Stores the invitations of an organization, each with the digest of its link's secret. The port for
+/// accepting them is [`OpenInvitations`](crate::sign_in::ports::OpenInvitations).
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait InvitationStore: Send + Sync {

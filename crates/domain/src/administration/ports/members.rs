@@ -37,8 +37,8 @@ pub trait MemberStore: Send + Sync {
 
     /// Who one live member is.
     ///
-    /// MUST NOT take the longer the more keys they have, or the more members there are: nobody is kept from
-    /// removing a member by what there is to count.
+    /// The time MUST NOT grow with the number of the member's keys or of the organization's members, so that
+    /// any member can be removed.
     async fn identify(
         &self,
         organization: OrganizationId,
@@ -108,20 +108,20 @@ pub trait MemberStore: Send + Sync {
     /// Ends a live membership, also one whose end is planned, takes the member out of all projects, and
     /// writes [`Act::end_of_membership`].
     ///
-    /// It ends at the moment of the act or, if that is later, at the one at which the newest of the
-    /// organization's invitations was made that were neither accepted nor revoked before. MUST let nobody add
-    /// one meanwhile: then every invitation that is there when the end is committed
-    /// [precedes it](crate::invitation::Invitation::was_created_before_end), also if it was made by a clock
-    /// that is ahead of the act's.
+    /// It ends at the time of the act or, if that is later, when the newest of the organization's invitations
+    /// was created that were neither accepted nor revoked before. No invitation may be added concurrently, so
+    /// that every invitation that exists when the end is committed [precedes
+    /// it](crate::invitation::Invitation::was_created_before_end), even if it was created by a clock that is
+    /// ahead of the act's.
     ///
-    /// Here the member themselves may act, too, whatever their role. MUST check in this order, after that:
-    /// the member exists, else [`EndMembershipError::NotFound`]; if the member is an owner, the organization
-    /// has another [permanent owner](crate::membership::Membership::is_permanent_owner), else
-    /// [`EndMembershipError::LastOwner`], whatever else is changed at the same time.
+    /// Here the member may act as well, in any role. After that, MUST check in this order: the member exists,
+    /// else [`EndMembershipError::NotFound`]; if the member is an owner, the organization has another
+    /// [permanent owner](crate::membership::Membership::is_permanent_owner), else
+    /// [`EndMembershipError::LastOwner`], also under concurrent changes.
     ///
     /// If the membership's end is [due](crate::validity::End::is_due), a store MUST
-    /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_memberships) it instead, whoever
-    /// owns the organization then, and succeeds: the membership has ended.
+    /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_memberships) it instead, even if
+    /// no permanent owner remains, and succeed: the membership has ended.
     ///
     /// MUST in the same transaction revoke the member's invitations as [`MemberStore::change_role`] does.
     ///

@@ -1,4 +1,4 @@
-//! Names for identifiers, and the other way round.
+//! The port that finds names by identifier, and identifiers by name.
 
 use std::collections::HashMap;
 
@@ -15,16 +15,16 @@ use crate::user::{User, Username};
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Names: Send + Sync {
-    /// What those of the subjects are called that belong to the organization and still exist: the
-    /// organization itself, a user who is or was a member, a membership, a key, a project and an invitation.
-    /// Sessions and the installation have no name.
+    /// The names of the subjects that belong to the organization and still exist: the organization itself,
+    /// users who are or were members, memberships, keys, projects and invitations. Sessions and the
+    /// installation have no name.
     async fn identify(
         &self,
         organization: OrganizationId,
         subjects: &[Subject],
     ) -> Result<HashMap<Subject, Named>, StorageError>;
 
-    /// The same without usernames.
+    /// Like [`Self::identify`], but without usernames.
     async fn find(
         &self,
         organization: OrganizationId,
@@ -34,26 +34,27 @@ pub trait Names: Send + Sync {
         Ok(named.map(|(subject, named)| (subject, named.name)).collect())
     }
 
-    /// What of the organization has this identifier: the first, in this order, of a key, a membership, a user
-    /// who is or was a member, a project, an invitation and the organization itself. What is gone is found if
-    /// the organization's audit log tells of it, as who acted, the subject or the object of an event.
+    /// The subject of the organization with this identifier: the first found, in this order, of a key, a
+    /// membership, a user who is or was a member, a project, an invitation and the organization itself. A
+    /// removed one is found if it is the actor, the subject or the object of an event in the organization's
+    /// audit log.
     ///
-    /// MUST NOT take the longer the more events there are.
+    /// The time MUST NOT grow with the number of events.
     async fn find_subject(
         &self,
         organization: OrganizationId,
         id: Uuid,
     ) -> Result<Option<Subject>, StorageError>;
 
-    /// The user of this name who is or was a member of the organization. Everybody else MUST look like
-    /// nobody.
+    /// The user with this username, if they are or were a member of the organization. For any other user,
+    /// MUST return `None`, as if the user did not exist.
     async fn find_user(
         &self,
         organization: OrganizationId,
         username: &Username,
     ) -> Result<Option<UserId>, StorageError>;
 
-    /// Those of the users who exist, in any order and whatever organizations they are in: for whoever runs
-    /// the server, and nobody else.
+    /// Those of the users who exist, in any order, of all organizations. Only for administrators of the
+    /// server.
     async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StorageError>;
 }

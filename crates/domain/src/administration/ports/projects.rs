@@ -80,8 +80,8 @@ pub trait ProjectStore: Send + Sync {
     /// Adds a live member to a project. MUST write the event `act.addition_to_project(id, member)`, unless they
     /// are in it.
     ///
-    /// MUST check in this order: the project exists, the member exists and is live. No concurrent end of that
-    /// membership may come between: whoever has left is in no project.
+    /// MUST check in this order: the project exists, the member exists and is live. The membership MUST NOT
+    /// end between the check and the addition, so that a former member is in no project.
     async fn add_member(
         &self,
         organization: OrganizationId,

@@ -1,4 +1,4 @@
-//! Limits of the audit events that anybody can cause.
+//! Limits of the audit events that unauthenticated clients can cause.
 
 use chrono::TimeDelta;
 

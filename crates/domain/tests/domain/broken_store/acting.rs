@@ -1,4 +1,4 @@
-//! Checks of who acts that come too early, in a transaction of their own.
+//! Checks of the actor that are made too early, in an earlier transaction.
 
 use std::cmp::Reverse;
 
@@ -13,8 +13,8 @@ use keyward_domain::ports::{Credentials, Memberships, StorageError};
 use super::{BrokenStore, Fault, lock, pause};
 
 impl BrokenStore {
-    /// What whoever acts through this key reaches by what is on record now: nothing once it was revoked or
-    /// its membership has ended. Others go on before the caller does.
+    /// The keys that the acting key reaches now; `None` if it was revoked or its membership has ended. Other
+    /// tasks run before this returns.
     pub(super) async fn reach_beforehand(
         &self,
         consumer: MembershipId,
@@ -31,7 +31,7 @@ impl BrokenStore {
             .map(|credential| KeyReach::of_key(key, credential.api_key.can_manage_keys)))
     }
 
-    /// Whether this person is the consumer now. Others go on before the caller does.
+    /// Whether the actor is the user of the consumer now. Other tasks run before this returns.
     pub(super) async fn is_member_beforehand(
         &self,
         consumer: MembershipId,
@@ -46,7 +46,7 @@ impl BrokenStore {
         Ok(live.iter().any(|member| member.membership.id == consumer))
     }
 
-    /// The act as the sound store is told of it.
+    /// The act that is passed to the sound store.
     pub(super) fn as_timed(&self, act: Act) -> Act {
         let is_late = act.at_current_time().at > act.at;
         if self.fault != Fault::UsesStartTimeOfAct || !is_late {
@@ -59,13 +59,13 @@ impl BrokenStore {
         }
     }
 
-    /// Keeps a key as it became after the sound store would have refused that.
+    /// Remembers a changed key whose change the sound store would have refused.
     pub(super) fn keep_late(&self, key: ApiKey) -> ApiKey {
         lock(&self.late).insert(key.id, key.clone());
         key
     }
 
-    /// Shows such keys of a consumer among its others, on the first page.
+    /// Adds such keys of a consumer to the first page of its keys.
     pub(super) fn show_late(&self, consumer: MembershipId, keys: &mut Vec<ApiKey>) {
         for late in lock(&self.late)
             .values()
@@ -77,8 +77,8 @@ impl BrokenStore {
         keys.sort_by_key(|key| Reverse(key.id));
     }
 
-    /// Who the sound store is told acts, once it is known that they are an owner now; nobody else is told of
-    /// otherwise.
+    /// The actor that is passed to the sound store: an administrator if the user is an owner now, else an
+    /// anonymous one.
     pub(super) async fn owner_beforehand(
         &self,
         organization: OrganizationId,
@@ -100,7 +100,7 @@ impl BrokenStore {
         })
     }
 
-    /// Keeps who really revoked keys.
+    /// Remembers the real actor of revocations.
     pub(super) fn were_revoked_by(&self, actor: Actor, keys: &[ApiKeyId]) {
         lock(&self.revokers).extend(keys.iter().map(|key| (*key, actor)));
     }

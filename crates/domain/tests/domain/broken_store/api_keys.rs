@@ -365,7 +365,7 @@ impl BrokenStore {
         Ok(successor.is_some_and(|successor| successor.is_valid(at)))
     }
 
-    /// What the sound store is told of the idempotency key.
+    /// The idempotency key that is passed to the sound store.
     fn idempotency_key(&self, given: Option<IdempotencyKey>) -> Option<IdempotencyKey> {
         let without_request = |given: IdempotencyKey| IdempotencyKey::parse(&given.to_string()).ok();
         match self.fault {
@@ -375,7 +375,7 @@ impl BrokenStore {
         }
     }
 
-    /// Whose key it really is, where the fault is not to ask.
+    /// The key's consumer if the store has this fault, which ignores the given one; else the given one.
     fn owner(&self, given: MembershipId, id: ApiKeyId, negligent: Fault) -> MembershipId {
         if self.fault == negligent {
             lock(&self.consumers).get(&id).copied().unwrap_or(given)
@@ -384,8 +384,8 @@ impl BrokenStore {
         }
     }
 
-    /// Who the sound store is told acts on the key: not the key that does, where the fault is to let it, or
-    /// to have decided by then.
+    /// The actor that is passed to the sound store: not the acting key, if the fault is to allow it, or to
+    /// check it before the transaction.
     async fn actor(
         &self,
         early: bool,
@@ -438,7 +438,8 @@ impl BrokenStore {
         }
     }
 
-    /// The rate that the sound store is told, where the fault is to have decided by then.
+    /// The rate that is passed to the sound store: unlimited, if the fault is to check it before the
+    /// transaction.
     async fn rate(&self, consumer: MembershipId, rate: Rate, at: DateTime<Utc>) -> Result<Rate, Throttled> {
         if self.fault != Fault::ReadsRateLimitBeforeTransaction {
             return Ok(rate);
@@ -450,8 +451,8 @@ impl BrokenStore {
         Ok(UNLIMITED)
     }
 
-    /// What the sound store is told of versions: nothing, where the fault is to compare them too early or
-    /// never.
+    /// The precondition that is passed to the sound store: any version, if the fault is to compare versions
+    /// too early or never. `None` if an early comparison failed.
     async fn precondition(
         &self,
         consumer: MembershipId,
@@ -471,7 +472,7 @@ impl BrokenStore {
         }
     }
 
-    /// The valid ancestors of a new key, each by itself.
+    /// The number of valid ancestors of a new key; rotated keys and their successors count separately.
     async fn count_chain(&self, new: &ApiKey, at: DateTime<Utc>) -> Result<u32, StorageError> {
         let (mut valid, mut next) = (0, new.parent());
         while let Some(id) = next {

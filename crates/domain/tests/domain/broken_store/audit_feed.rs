@@ -13,7 +13,7 @@ impl AuditFeed for BrokenStore {
         at_most: PageSize,
     ) -> Result<FeedPage, ReadFeedError> {
         if self.fault == Fault::FeedsBeforeLowerNumbersCommit {
-            // Whoever reads on until all is there lets the writers go on.
+            // A reader that polls for all events must let the writers continue.
             pause().await;
         }
         if let (Fault::FindsPositionsByNumberOnly, Some(after)) = (self.fault, after) {
@@ -63,7 +63,7 @@ impl BrokenStore {
         Ok(page)
     }
 
-    /// The event has its number, and nobody sees it until some time later, which differs.
+    /// Gives the event its number at once, and hides it for zero, one or two pauses.
     pub(super) async fn record_and_commit_later(&self, event: AuditEvent) -> Result<(), StorageError> {
         let id = event.id;
         let turns = {

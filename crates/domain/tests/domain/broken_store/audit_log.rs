@@ -26,7 +26,7 @@ impl AuditLog for BrokenStore {
         let Page { items, next } = self.page(List::Events, is_filtered, page, ask).await?;
         let items = items
             .into_iter()
-            // To whoever reads the log, an event that is not shown was never written.
+            // Hiding an event has the same effect for readers as not writing it.
             .filter(|event| self.fault != Fault::OmitsEventsOf(event.action))
             .map(|event| self.event_as_read(self.with_its_author(event)))
             .collect();

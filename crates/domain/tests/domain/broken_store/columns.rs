@@ -14,7 +14,7 @@ use keyward_domain::validity::End;
 
 use super::{BrokenStore, Fault, lock};
 
-/// What a column holds.
+/// A column, by the value that it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Column {
     /// One of [`blank_texts`], by its place.
@@ -69,8 +69,7 @@ pub(crate) enum Column {
 }
 
 impl BrokenStore {
-    /// The key as it was asked for, where the fault is to keep that and not to follow it; and as the columns
-    /// are read.
+    /// The key with the values that the fault makes the store remember in place of the stored ones.
     pub(super) fn as_told(&self, key: ApiKey) -> ApiKey {
         let mut key = key;
         key.can_manage_keys &= !lock(&self.restricted).contains(&key.id);
@@ -90,7 +89,7 @@ impl BrokenStore {
         key
     }
 
-    /// The column that is misread, if that is the fault.
+    /// The column that the fault misreads, if any.
     pub(super) fn misread(&self) -> Option<Column> {
         match self.fault {
             Fault::Misreads(column) => Some(column),
@@ -98,7 +97,7 @@ impl BrokenStore {
         }
     }
 
-    /// The key as a reader is told.
+    /// The key that a reader gets.
     pub(super) fn as_read(&self, key: ApiKey) -> ApiKey {
         let mut key = self.as_told(key);
         key.can_manage_keys |= self.fault == Fault::LetsSuccessorsManageKeys && key.rotated_from.is_some();

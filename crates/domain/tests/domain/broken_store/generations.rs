@@ -1,4 +1,4 @@
-//! Revoking the keys of other generations than were asked for.
+//! Revocations of other generations of keys than were selected.
 
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, KeyPrecondition, RevocationCause};
@@ -9,8 +9,7 @@ use keyward_domain::ports::{ApiKeys, DescendantKeys, RevokeKeyError, StorageErro
 use super::{BrokenStore, Fault};
 
 impl BrokenStore {
-    /// Which keys are revoked, where the fault is to look for them in a transaction of their own, or to see
-    /// others.
+    /// The keys to revoke, if the fault is to find them in an earlier transaction, or to select other ones.
     pub(super) async fn targets(
         &self,
         consumer: MembershipId,
@@ -28,7 +27,7 @@ impl BrokenStore {
         let mut are_others = self.fault == Fault::FindsDescendantsBeforeTransaction;
         for key in self.sound.valid_descendants(consumer, id, now).await? {
             let meant = generations.contains(&self.generations_below(consumer, id, &key).await?);
-            // The faults about generations show only where there are others than one would expect.
+            // Without other generations than selected, the sound store revokes the same keys.
             are_others |= meant != (descendants == DescendantKeys::Revoke);
             if meant {
                 targets.push(key.id);

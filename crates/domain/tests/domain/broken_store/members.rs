@@ -163,7 +163,7 @@ impl MemberStore for BrokenStore {
 }
 
 impl BrokenStore {
-    /// Whether there is another owner, whatever end is planned for them.
+    /// Whether there is another owner, with or without a planned end.
     async fn has_other_owner(
         &self,
         organization: OrganizationId,

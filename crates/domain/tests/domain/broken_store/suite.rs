@@ -11,8 +11,7 @@ use keyward_domain::testing::conformance::{
 
 use super::{BrokenStore, Fault};
 
-/// A fault breaks no more cases than this that are not there for it: whoever reads which ones failed has to
-/// see what is wrong.
+/// The maximum number of other cases that a fault may break, so that the failed cases show what is wrong.
 const FEW: usize = 10;
 
 /// One test for each fault, which asserts that the suite catches it by these cases.

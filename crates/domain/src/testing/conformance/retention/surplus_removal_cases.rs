@@ -1,5 +1,6 @@
-//! What [`RetentionStore::remove_surplus_keys`](crate::retention::ports::RetentionStore::remove_surplus_keys)
-//! promises beside which keys go.
+//! The promises of
+//! [`RetentionStore::remove_surplus_keys`](crate::retention::ports::RetentionStore::remove_surplus_keys)
+//! beside the choice of the removed keys.
 
 use std::sync::Arc;
 
