@@ -31,7 +31,7 @@ impl ChangeNumber {
     }
 }
 
-/// Whose keys a change is about.
+/// The keys that a change concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Concern {
     /// A single key.
@@ -45,8 +45,8 @@ pub enum Concern {
 }
 
 impl Concern {
-    /// Whose keys may do or reach something else because of an event. Every change writes its event in its
-    /// own transaction, so a store that looks at each event misses no change.
+    /// The keys whose rights or reach an event changes. Every change writes its event in its own transaction,
+    /// so a store that handles each event misses no change.
     #[must_use]
     pub fn of_event(event: &AuditEvent) -> Option<Self> {
         let membership = || {
@@ -118,7 +118,7 @@ pub struct PolledChanges {
 }
 
 impl PolledChanges {
-    /// Whom the changes after this number concern; `None` if the log does not hold them all.
+    /// The keys that the changes after this number concern; `None` if the log does not contain all of them.
     #[must_use]
     pub fn changes_after(&self, number: ChangeNumber) -> Option<Vec<Concern>> {
         let expected = self.counter.0.checked_sub(number.0)?;
@@ -148,12 +148,12 @@ pub struct RegisteredReplica {
 pub struct RegisteredReplicas {
     /// The number of the newest change.
     pub counter: ChangeNumber,
-    /// All of them.
+    /// All registered replicas.
     pub replicas: Vec<RegisteredReplica>,
 }
 
-/// How many changes the store keeps in its log at least. A replica that has seen less forgets all it
-/// remembers.
+/// The minimum number of changes that the store keeps in its log. A replica that has missed older ones
+/// empties its cache.
 pub const LOGGED_CHANGES: NonZeroU64 = NonZeroU64::new(1_000).unwrap();
 
 #[cfg(test)]

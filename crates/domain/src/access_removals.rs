@@ -48,9 +48,9 @@ struct Change {
 /// The removals to repeat, in the order of their events, each with its organization if its event names one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemovalsToRepeat {
-    /// Those that an administrator can repeat through the use cases.
+    /// The changes that an administrator can repeat through the use cases.
     pub removals: Vec<(Option<OrganizationId>, AccessRemoval)>,
-    /// Those that the users concerned, or an owner, have to repeat.
+    /// The changes that the users concerned, or an owner, have to repeat.
     pub manual: Vec<(Option<OrganizationId>, ManualRemoval)>,
     /// How many successful events only a newer version can read: they may have taken access away.
     pub newer_events: u32,

@@ -199,9 +199,9 @@ impl ApiKey {
         ]
     }
 
-    /// Applies somebody's edit of a valid key, in an organization whose owners allow new keys this longest
-    /// life. While its [successor is live](Self::live_successor), the key ends no later than planned. Returns
-    /// what changed: nothing, or one or both of these.
+    /// Applies an edit of a valid key, in an organization with this maximum lifetime of new keys. While its
+    /// [successor is live](Self::live_successor), the end of the key cannot be postponed. Returns the
+    /// changes: none, one or both kinds.
     ///
     /// # Errors
     /// Nothing is changed then.
@@ -353,9 +353,9 @@ impl KeyDraft {
 /// An edit of a key. Absent fields do not change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyEdit {
-    /// The new name.
+    /// The new name; `None` leaves it as it is.
     pub name: Option<KeyName>,
-    /// The new description.
+    /// The new description; `None` leaves it as it is.
     pub description: Option<KeyDescription>,
     /// The change of its planned end.
     pub expiry: Option<ExpiryChange>,
@@ -412,7 +412,7 @@ pub enum KeyState {
     Revoked {
         /// When it was revoked first.
         at: DateTime<Utc>,
-        /// Who did that.
+        /// The actor of the first revocation.
         by: Actor,
         /// The cause, of which there are a few; free words are in the note.
         reason: RevocationReason,
@@ -448,7 +448,7 @@ pub struct KeyUse {
 pub struct Revocation {
     /// When it comes, or came.
     pub end: End,
-    /// Who did it.
+    /// The actor of the revocation.
     pub by: Actor,
     /// The cause, of which there are a few; free words are in the note.
     pub reason: RevocationReason,
@@ -497,7 +497,7 @@ words! {
 /// Whether a revocation includes the descendants of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DescendantKeys {
-    /// They stay valid.
+    /// The descendants stay valid.
     Keep,
     /// They are revoked with it.
     Revoke,

@@ -26,7 +26,7 @@ pub struct AuditEvent {
     pub at: DateTime<Utc>,
     /// The organization whose log contains it; `None` for events of the installation or of an account.
     pub organization_id: Option<OrganizationId>,
-    /// Who did it, or tried to.
+    /// Who did it or attempted it.
     pub actor: Actor,
     /// The action, done or attempted.
     pub action: Action,
@@ -299,9 +299,9 @@ words! {
         CreateApiKey = "api_key.create",
         /// A key was created that may not manage keys.
         CreateRestrictedApiKey = "api_key.create_restricted",
-        /// Something that people choose of a key changed, such as its name, but not its planned end.
+        /// A key's name or description changed.
         EditApiKey = "api_key.edit",
-        /// A key's planned end was set, moved or removed; something else may have changed with it.
+        /// A key's planned end was set, moved or removed.
         ChangeExpiry = "api_key.change_expiry",
         /// A key got a successor in its place. Its own end is a revocation, or planned.
         RotateApiKey = "api_key.rotate",
@@ -319,7 +319,7 @@ words! {
 }
 
 words! {
-    /// How it ended.
+    /// Whether the action was done.
     Outcome {
         /// It came to pass.
         Success = "success",

@@ -63,7 +63,7 @@ impl KeyReach {
 }
 
 impl Holder {
-    /// Whose keys these are.
+    /// The consumer of the keys.
     pub const fn consumer(&self) -> &Consumer {
         &self.consumer
     }

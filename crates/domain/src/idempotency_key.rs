@@ -26,8 +26,8 @@ pub struct IdempotencyKey {
 pub struct RequestDigest(u128);
 
 impl RequestDigest {
-    /// Of an operation, by its name in the document of the API, and all that it was asked to do, in an order
-    /// of its own.
+    /// The digest of a request: the operation's name in the document of the API, and all values of the
+    /// request, in an order that the operation defines.
     #[must_use]
     pub fn of(operation: &str, details: &[&str]) -> Self {
         let texts = std::iter::once(operation).chain(details.iter().copied());
@@ -63,7 +63,7 @@ pub enum Repetition {
     Same,
     /// It asks for something else.
     Different,
-    /// The earlier use is so long ago that it must be forgotten: this one is the first.
+    /// The earlier use is too old to count: this one is the first.
     Forgotten,
 }
 

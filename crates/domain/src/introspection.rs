@@ -18,7 +18,7 @@ pub struct Introspect {
 /// The description of an accepted token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveToken {
-    /// Whom the token stands for.
+    /// The consumer and key of the token.
     pub caller: Caller,
     /// The projects that its key reaches: [`Introspect::MOST_PROJECTS`] of them, the newest, if there are
     /// more.
@@ -26,7 +26,7 @@ pub struct ActiveToken {
 }
 
 impl Introspect {
-    /// As many projects are listed of an accepted token; the verification cache holds as many.
+    /// The maximum number of projects in the description of a token; the verification cache holds as many.
     pub const MOST_PROJECTS: PageSize = PageSize::DEFAULT;
 
     /// Creates the use case.
@@ -38,7 +38,7 @@ impl Introspect {
         }
     }
 
-    /// Whom the token stands for; `None` if it is not accepted, without the reason.
+    /// The consumer and key of the token; `None` if it is not accepted, without the reason.
     ///
     /// It counts as a use of the key, from an unknown address: the request comes from the service, which
     /// cannot be trusted to report its client's address.

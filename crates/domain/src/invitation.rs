@@ -49,7 +49,7 @@ pub enum InvitationEnd {
     Accepted {
         /// When that was, in UTC.
         at: DateTime<Utc>,
-        /// As which member.
+        /// The membership that began.
         membership_id: MembershipId,
     },
     /// An owner revoked it.
@@ -138,16 +138,16 @@ pub struct NewInvitation {
     pub invitation: Invitation,
     /// The SHA-256 of its token.
     pub digest: InvitationDigest,
-    /// Of the form that creates it, if one does.
+    /// The idempotency key of the form that creates it, if there is one.
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
 /// How many invitations of an organization are [open](Invitation::is_open).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenInvitationCounts {
-    /// Those that one user has made, which are revoked when the user is no longer an owner.
+    /// Invitations that one user has made. They are revoked when the user is no longer an owner.
     pub by_user: u64,
-    /// Those that others have made, administrators among them, which stay open then.
+    /// Invitations that other users or administrators have made. They stay open then.
     pub by_others: u64,
 }
 

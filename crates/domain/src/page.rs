@@ -50,7 +50,7 @@ impl Default for PageSize {
 /// Which page of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRequest<Id> {
-    /// How many items.
+    /// The maximum number of items.
     pub size: PageSize,
     /// Only items older than this one; from the newest if absent. The item itself need not exist any more.
     pub after: Option<Id>,

@@ -84,7 +84,7 @@ impl ProjectChange {
 pub struct NewProject {
     /// As it is to be stored, without members.
     pub project: Project,
-    /// Of the form that creates it, if one does.
+    /// The idempotency key of the form that creates it, if there is one.
     pub idempotency_key: Option<IdempotencyKey>,
 }
 

@@ -57,9 +57,9 @@ impl Rate {
         self.interval
     }
 
-    /// Admits one more at `now`, if the bucket has room. A store keeps one moment per bucket, `empty_at`, at
-    /// which the bucket will have run empty; it is absent for a bucket never used, and may be forgotten once
-    /// it is past. Returns the moment to keep.
+    /// Admits one more at `now`, if the bucket has room. A store keeps one time per bucket, `empty_at`, when
+    /// the bucket will be empty; it is absent for a bucket that was never used, and may be removed once it is
+    /// past. Returns the time to store.
     ///
     /// # Errors
     /// The bucket is full; the stored time MUST NOT change.

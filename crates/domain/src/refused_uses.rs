@@ -51,7 +51,7 @@ impl RefusedUse {
 
 /// The refused uses of one process that are not reported yet, and which need no report for a while.
 ///
-/// Everything in it is bounded. Of a consumer, it keeps as many uses as may be reported at once.
+/// Its size is bounded. For each consumer, it keeps at most as many uses as may be reported at once.
 #[derive(Debug)]
 pub struct RefusedUses {
     capacity: usize,
@@ -130,7 +130,7 @@ impl Drop for Taken<'_> {
 }
 
 impl RefusedUses {
-    /// Of one consumer, as many keys wait to be reported.
+    /// The maximum number of keys of one consumer that wait to be reported.
     const PER_CONSUMER: usize = 100;
 
     /// Keeps at most this many keys and consumers, some 100 bytes for each.
@@ -212,7 +212,7 @@ impl RefusedUses {
         consumer.note_more(used);
     }
 
-    /// That there are more needs no report until then.
+    /// Until then, it is not reported again that there are more.
     pub(crate) fn mark_more_reported(&self, id: MembershipId, until: DateTime<Utc>) {
         let mut state = self.state();
         state.consumers.entry(id).or_default().more_reported_until = Some(until);

@@ -27,7 +27,7 @@ impl Sources {
         Self { clock, random, ids }
     }
 
-    /// The present moment.
+    /// The current time of the clock.
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
         self.clock.now()

@@ -1,7 +1,7 @@
 //! Support for tests: in-memory adapters, fixed clock, seeded randomness, builders, mocks and the
 //! conformance suite.
 //!
-//! The mocks (mockall) stand beside their ports: [`MockApiKeys`](crate::ports::MockApiKeys) and so on.
+//! The mocks (mockall) are beside their ports: [`MockApiKeys`](crate::ports::MockApiKeys) and so on.
 
 #![expect(clippy::expect_used, reason = "a failed expectation is a failed test")]
 

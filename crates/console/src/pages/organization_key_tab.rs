@@ -11,7 +11,7 @@ use crate::paths;
 /// Which keys a list shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum OrganizationKeyTab {
-    /// Those that work.
+    /// Keys that give access.
     #[default]
     Valid,
     /// Keys that are not revoked, but refused because their holders have left.
@@ -51,8 +51,8 @@ impl OrganizationKeyTab {
         match self {
             Self::Valid => (StatusFilter::Valid, HolderStatusFilter::Members),
             Self::WithoutAccess => (StatusFilter::Valid, HolderStatusFilter::FormerMembers),
-            Self::Revoked => (StatusFilter::Revoked, HolderStatusFilter::Anybody),
-            Self::All => (StatusFilter::All, HolderStatusFilter::Anybody),
+            Self::Revoked => (StatusFilter::Revoked, HolderStatusFilter::All),
+            Self::All => (StatusFilter::All, HolderStatusFilter::All),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whose keys all the changes of one transaction are about.
+//! The keys that the changes of one transaction concern.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -7,7 +7,7 @@ use super::Concern;
 use crate::audit::AuditEvent;
 use crate::id::{ApiKeyId, MembershipId, OrganizationId};
 
-/// Whose keys the events of one transaction are about, each with the organization of its event.
+/// The keys that the events of one transaction concern, each with the organization of its event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Concerns(BTreeMap<Concern, Option<OrganizationId>>);
 

@@ -14,14 +14,14 @@ use crate::rate::Throttled;
 pub struct AuditExport {
     trail: AuditTrail,
     organization: Option<OrganizationId>,
-    /// Whose changes it counts among.
+    /// The authority for whose limit of changes it counts.
     authority: Option<Authority>,
     filter: AuditFilter,
     next: NextPage,
     event: Option<AuditEvent>,
 }
 
-/// Why an export did not go on.
+/// Why an export was refused or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportAuditLogError {
     /// The owner has made too many changes. Only an export that has not begun is refused.

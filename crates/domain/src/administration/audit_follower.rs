@@ -62,7 +62,7 @@ pub struct AuditFollower {
     is_recorded: bool,
 }
 
-/// Where reading ends.
+/// The end of a reading.
 #[derive(Clone, Copy)]
 enum Until {
     /// Nowhere: it follows.

@@ -31,7 +31,7 @@ impl CutoffTime {
         }
     }
 
-    /// The moment itself.
+    /// The time, exclusive.
     pub const fn get(self) -> DateTime<Utc> {
         self.0
     }

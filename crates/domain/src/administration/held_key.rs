@@ -70,7 +70,7 @@ impl KeyTreeSize {
 /// A key with its ancestors and their descendants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyTree {
-    /// By rising identifier.
+    /// The keys of the tree, by rising identifier.
     pub keys: Vec<HeldKey>,
     /// Whether keys were left out because of the size.
     pub has_more: bool,

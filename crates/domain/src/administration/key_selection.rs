@@ -10,7 +10,7 @@ use crate::id::{ApiKeyId, MembershipId};
 pub enum KeySelection {
     /// Keys by their identifiers.
     Keys {
-        /// Those of other organizations' keys select nothing.
+        /// Identifiers of other organizations' keys select nothing.
         ids: Vec<ApiKeyId>,
         /// Whether their descendants are revoked, too.
         descendants: DescendantKeys,

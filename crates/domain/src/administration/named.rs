@@ -9,8 +9,8 @@ pub struct Named {
     /// The name of an organization, a key or a project; the display name of a user, or of the user of a
     /// membership; the invitee of an invitation.
     pub name: String,
-    /// Only of users and memberships, whose display names need not be unique.
+    /// Given for users and memberships, whose display names need not be unique.
     pub username: Option<Username>,
-    /// Of keys, since a name is chosen freely, and a rotated key has the name of its successor.
+    /// Given for keys, whose names need not be unique: a rotated key has the name of its successor.
     pub hint: Option<TokenHint>,
 }

@@ -35,7 +35,7 @@ pub struct OrganizationKeyFilter {
 pub enum HolderStatusFilter {
     /// Keys of members and of former members.
     #[default]
-    Anybody,
+    All,
     /// Keys of live members.
     Members,
     /// Keys of memberships that have ended.
@@ -47,7 +47,7 @@ impl HolderStatusFilter {
     #[must_use]
     pub fn accepts(self, membership: &Membership, now: DateTime<Utc>) -> bool {
         match self {
-            Self::Anybody => true,
+            Self::All => true,
             Self::Members => membership.is_live(now),
             Self::FormerMembers => !membership.is_live(now),
         }

@@ -261,7 +261,7 @@ impl OrganizationKeys {
 /// The result of revoking many keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RevokedKeys {
-    /// One of them.
+    /// One of the revoked keys.
     pub first: Option<ApiKeyId>,
     /// How many were valid until then.
     pub count: u32,

@@ -7,7 +7,7 @@ use crate::words::words;
 /// A project, as a list of projects shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectOverview {
-    /// Active or archived.
+    /// The project, active or archived.
     pub project: Project,
     /// How many live members are in it.
     pub members: u32,
@@ -17,10 +17,10 @@ words! {
     /// Projects of which state a list shows.
     #[derive(Default)]
     ProjectStatus {
-        /// Those that are not archived.
+        /// Projects that are not archived.
         #[default]
         Active = "active",
-        /// Only projects that no key reaches, being archived.
+        /// Archived projects, which no key reaches.
         Archived = "archived",
         /// Active and archived projects.
         All = "all",

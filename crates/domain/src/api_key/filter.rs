@@ -18,7 +18,7 @@ pub struct KeyFilter {
 
 impl KeyFilter {
     /// Keys of a status whose [search text](ApiKey::search_text) contains the [term](search_term), and that
-    /// have the [hint](TokenHint), if somebody typed a whole one. An empty term finds all.
+    /// have the [hint](TokenHint), if `search` is a whole one. An empty term finds all.
     #[must_use]
     pub fn new(status: StatusFilter, search: Option<&str>) -> Self {
         Self {

@@ -15,7 +15,7 @@ pub struct LongestLife(u16);
 pub struct InvalidLongestLife;
 
 impl LongestLife {
-    /// Ten years.
+    /// The maximum number of days, ten years.
     pub const MAX_DAYS: u16 = 3_650;
 
     /// Reads a number of days.

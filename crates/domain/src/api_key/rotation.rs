@@ -12,17 +12,17 @@ use crate::validity::End;
 /// When a rotated key ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OldKeyEnd {
-    /// With the rotation.
+    /// At the time of the rotation.
     AtOnce,
     /// Some time after it, so that the users of the key can get its successor.
     After(Grace),
-    /// Once the successor was used, within two minutes. Somebody must record last uses and run
-    /// [`PlannedEnds`](crate::planned_ends::PlannedEnds), or the key does not end.
+    /// Once the successor was used, within two minutes. Requires that last uses are recorded and
+    /// [`PlannedEnds`](crate::planned_ends::PlannedEnds) runs; otherwise the key does not end.
     OnFirstUse,
 }
 
 impl Default for OldKeyEnd {
-    /// After a day.
+    /// A day after the rotation.
     fn default() -> Self {
         Self::After(Grace::default())
     }
@@ -55,7 +55,7 @@ impl Grace {
 }
 
 impl Default for Grace {
-    /// A day.
+    /// One day.
     fn default() -> Self {
         Self(TimeDelta::days(1))
     }

@@ -85,7 +85,7 @@ mod tests {
     use crate::membership::Role;
     use crate::testing::TestInstallation;
 
-    const ANYBODY: Actor = Actor::Administrator;
+    const ACTOR: Actor = Actor::Administrator;
 
     fn key(name: &str, description: &str) -> ApiKey {
         let installation = TestInstallation::new();
@@ -121,10 +121,7 @@ mod tests {
                 name: name.map(|name| KeyName::parse(name).unwrap()),
                 ..describe(description)
             };
-            assert_eq!(
-                key.apply(&edit, None, None, ANYBODY),
-                Ok(vec![ChangeOfKey::Words])
-            );
+            assert_eq!(key.apply(&edit, None, None, ACTOR), Ok(vec![ChangeOfKey::Words]));
             assert!(!seen.contains(&key.version()), "{edit:?}");
             seen.push(key.version());
         }
@@ -132,7 +129,7 @@ mod tests {
             name: Some(KeyName::parse("Deploy").unwrap()),
             ..KeyEdit::default()
         };
-        assert!(key.apply(&back, None, None, ANYBODY).is_ok());
+        assert!(key.apply(&back, None, None, ACTOR).is_ok());
         assert_eq!(key.version(), first);
     }
 

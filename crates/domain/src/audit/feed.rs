@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::AuditEvent;
 use crate::id::AuditEventId;
 
-/// Where an event stands in the order of commits. As text it is opaque to readers.
+/// The position of an event in the order of commits. As text it is opaque to readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FeedPosition {
     /// The event's number: higher than those of all events that were committed before it.

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::{Action, Actor, AuditEvent, Subject};
 use crate::id::AuditEventId;
 
-/// Where an event stands in the log: by its moment, and events of one moment by identifier.
+/// The position of an event in the log, by its time, and among events of the same time by identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AuditPosition {
     /// The event's moment.
@@ -26,15 +26,15 @@ impl From<&AuditEvent> for AuditPosition {
 /// Selects events. An event MUST match all fields that are given.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// Who did it.
+    /// The actor of the events.
     pub actor: Option<Actor>,
-    /// The action.
+    /// The action that events must have.
     pub action: Option<Action>,
-    /// To what, be it the event's subject or its object.
+    /// The subject or the object of the events.
     pub subject: Option<Subject>,
-    /// Not before this moment.
+    /// The earliest time, inclusive.
     pub from: Option<DateTime<Utc>>,
-    /// Before this moment, and not at it.
+    /// The latest time, exclusive.
     pub until: Option<DateTime<Utc>>,
 }
 

@@ -31,7 +31,7 @@ pub enum ClockDoubt {
     /// The clocks of this process and of the database server differ; one is wrong.
     #[error("this server's clock shows {ours}, the database server's {database}: set the one that is wrong")]
     Differs {
-        /// Of this process.
+        /// The time of this process's clock.
         ours: DateTime<Utc>,
         /// Of the database's server.
         database: DateTime<Utc>,

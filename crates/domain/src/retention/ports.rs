@@ -72,7 +72,7 @@ pub trait RetentionStore: Send + Sync {
     ) -> Result<u32, StorageError>;
 
     /// Forgets the [idempotency keys of requests](crate::keys::IdempotencyKey::request) that created keys
-    /// before this moment, in whatever state these keys are. Those of forms stay.
+    /// before this time, in any state of these keys. Those of forms stay.
     async fn forget_idempotency_keys(
         &self,
         created_before: DateTime<Utc>,

@@ -12,8 +12,8 @@ use crate::sign_in::ports::InstallationStore;
 use crate::sign_in::remembered_browser::{BrowserKey, BrowserToken, RememberedBrowser};
 use crate::sources::Sources;
 
-/// The identifier that no user has.
-const NOBODY: UserId = UserId::from_uuid(uuid::Uuid::nil());
+/// An identifier that no user has.
+const NO_USER: UserId = UserId::from_uuid(uuid::Uuid::nil());
 
 /// Makes the cookies of remembered browsers, and reads them.
 #[derive(Clone)]
@@ -49,8 +49,8 @@ impl BrowserMemory {
     ) -> Result<Option<RememberedBrowser>, StorageError> {
         let Some(cookie) = cookie else { return Ok(None) };
         let key = self.key().await?;
-        let nobodys = PasswordHash::from_phc_string(String::new());
-        let (user, password) = account.map_or((NOBODY, &nobodys), |account| {
+        let no_password = PasswordHash::from_phc_string(String::new());
+        let (user, password) = account.map_or((NO_USER, &no_password), |account| {
             (account.user.id, &account.password_hash)
         });
         let browser = cookie.browser_of(user, password, &key, now);

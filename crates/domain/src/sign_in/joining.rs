@@ -32,7 +32,7 @@ pub struct Joining {
 /// The ports that [`Joining`] uses.
 #[derive(Clone)]
 pub struct JoiningPorts {
-    /// Where the invitation is found and accepted.
+    /// The open invitations, to find and accept one.
     pub invitations: Arc<dyn OpenInvitations>,
     /// The accounts of existing users, with their password hashes.
     pub accounts: Arc<dyn AccountStore>,

@@ -16,7 +16,7 @@ pub struct NewcomerChoices {
     pub username: Username,
     /// The name for people.
     pub display_name: DisplayName,
-    /// The first password.
+    /// The password of the new account.
     pub password: Password,
 }
 

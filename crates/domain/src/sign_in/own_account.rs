@@ -20,10 +20,10 @@ use crate::sources::Sources;
 
 pub use crate::sign_in::ports::ChangeOwnPasswordError;
 
-/// As many refused attempts as a person looks through.
+/// The maximum number of refused attempts that are shown.
 const REFUSED_ATTEMPTS_SHOWN: usize = 10;
 
-/// In how many steps of the store they are searched for at most: a page waits for them.
+/// The maximum number of steps of the store to find them, because a page waits for them.
 const STEPS_FOR_REFUSED_ATTEMPTS: usize = 4;
 
 /// The use cases of a signed-in user's own account.
@@ -37,7 +37,7 @@ pub struct OwnAccount {
 /// The ports that [`OwnAccount`] uses.
 #[derive(Clone)]
 pub struct OwnAccountPorts {
-    /// Where the current password is found, and the new one stored.
+    /// The accounts, to read the current password and to store the new one.
     pub accounts: Arc<dyn AccountStore>,
     /// The user's sessions, to list and to end.
     pub sessions: Arc<dyn SessionStore>,
@@ -45,7 +45,7 @@ pub struct OwnAccountPorts {
     pub installation: Arc<dyn InstallationStore>,
     /// The throttle, which counts guesses at the current password.
     pub throttle: Arc<dyn Throttle>,
-    /// Where refused attempts are read.
+    /// The audit log, to read refused attempts.
     pub audit_log: Arc<dyn AuditLog>,
     /// The queue of refusals to be recorded.
     pub refusals: Arc<dyn RefusalQueue>,
@@ -158,8 +158,8 @@ impl OwnAccount {
     }
 
     /// Changes the user's password, and ends all their other sessions with it. Their keys stay valid. Returns
-    /// the cookies of this browser: the session goes on with a new token, and only this browser is still
-    /// remembered.
+    /// the cookies of this browser: its session continues with a new token, and it is the only one that is
+    /// still remembered.
     ///
     /// An attempt counts, whether it is right or not: each change of a password costs a hash and an audit
     /// event.

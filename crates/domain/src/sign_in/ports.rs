@@ -88,7 +88,7 @@ pub enum ChangeOwnPasswordError {
     /// That is not their current password.
     #[error("that is not the current password")]
     WrongPassword,
-    /// Too many guesses.
+    /// Too many wrong passwords were tried.
     #[error(transparent)]
     Throttled(#[from] Throttled),
     /// A password could not be checked or hashed.
@@ -130,7 +130,7 @@ pub enum ResetPasswordError {
     Storage(#[from] StorageError),
 }
 
-/// Keeps console sessions.
+/// Stores console sessions.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait SessionStore: Send + Sync {

@@ -4,7 +4,7 @@
 //! They are written in the background, because the time to write events, which depends on the number of logs
 //! and on limits, would reveal who exists.
 //!
-//! Unauthenticated clients can cause these events, so their number is limited:
+//! Each failed attempt would cause such events, so their number is limited:
 //!
 //! | refused | burst | then |
 //! |---|---|---|

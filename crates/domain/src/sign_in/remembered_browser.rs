@@ -4,8 +4,8 @@
 //! Such a browser has a cookie that names it, signed for its user and the password at that time. It gives no
 //! access, only a rate limit of its own (see
 //! [`ThrottleBucket::of_remembered`](super::throttle::ThrottleBucket::of_remembered)). Nothing about it is
-//! stored, so nothing has to be purged. A new password forgets every browser but the one in which it was
-//! chosen, because a thief of the old one may have made such cookies.
+//! stored, so nothing has to be purged. A new password invalidates the cookies of all browsers but the one in
+//! which it was chosen, because a thief of the old password may have such cookies.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use hmac::{Hmac, KeyInit, Mac};

@@ -39,7 +39,7 @@ impl SeenSessions {
         }
     }
 
-    /// One that is to be written. It stays until it is [forgotten](Self::forget).
+    /// A session that is to be written, and when it was seen. It stays here until [`Self::forget`].
     #[must_use]
     pub fn next(&self) -> Option<(SessionId, DateTime<Utc>)> {
         let unwritten = self.unwritten();
@@ -60,7 +60,7 @@ impl SeenSessions {
         self.unwritten().len()
     }
 
-    /// Whether none does.
+    /// Whether no session is waiting.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

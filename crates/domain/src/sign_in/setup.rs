@@ -19,7 +19,7 @@ pub use crate::sign_in::setup_link::{LINK_LIFETIME, SetupDigest, SetupToken};
 pub struct SetupChoices {
     /// Also gives the organization its slug, by [`Organization::new`].
     pub organization: OrganizationName,
-    /// The first owner.
+    /// The username, display name and password of the first owner.
     pub owner: NewcomerChoices,
 }
 

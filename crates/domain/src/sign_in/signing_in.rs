@@ -61,11 +61,11 @@ pub struct SignIn {
 pub struct SignInPorts {
     /// The accounts, with their password hashes.
     pub accounts: Arc<dyn AccountStore>,
-    /// Where the session is started, and the one before it ended.
+    /// The sessions, to start one and to end the one that it replaces.
     pub sessions: Arc<dyn SessionStore>,
     /// The key of remembered browsers.
     pub installation: Arc<dyn InstallationStore>,
-    /// Where attempts are counted, by account and address.
+    /// The throttle, which counts attempts by account and address.
     pub throttle: Arc<dyn Throttle>,
     /// The queue of refusals to be recorded.
     pub refusals: Arc<dyn RefusalQueue>,
@@ -73,14 +73,14 @@ pub struct SignInPorts {
     pub memberships: Arc<dyn Memberships>,
     /// Checks passwords, a bounded number at a time.
     pub hasher: Arc<dyn PasswordHasher>,
-    /// Where it is left when sessions were last seen, to be written.
+    /// The queue of times when sessions were last seen, which are written later.
     pub seen: Arc<SeenSessions>,
 }
 
 /// An attempt that may be checked.
 struct CountedAttempt {
     kind: AttemptKind,
-    /// Where it was counted.
+    /// The buckets in which it was counted.
     buckets: Vec<ThrottleBucket>,
     queues: HashingQueues,
 }

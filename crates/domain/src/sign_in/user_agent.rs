@@ -21,7 +21,7 @@ impl UserAgent {
         (!shown.is_empty()).then(|| Self(shown.to_owned()))
     }
 
-    /// The text.
+    /// Printable ASCII characters, at most [`Self::MAX`].
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -21,9 +21,9 @@ use crate::user::{DisplayName, User, Username};
 pub struct Builder {
     /// The moment at which everything is made.
     pub clock: Arc<FixedClock>,
-    /// Where tokens come from.
+    /// The source of tokens.
     pub random: Arc<SeededRandom>,
-    /// Where identifiers come from.
+    /// The source of identifiers.
     pub ids: Arc<IdGenerator>,
     /// All three, as arguments of use cases.
     pub sources: Sources,

@@ -28,7 +28,7 @@ use crate::testing::{Builder, MemoryStore, PlainHasher};
 /// A whole installation in memory, with a fixed clock and seeded randomness.
 #[derive(Clone)]
 pub struct TestInstallation {
-    /// Its storage.
+    /// The store of all its ports.
     pub store: MemoryStore,
     /// Its clock, randomness and identifiers.
     pub builder: Builder,
@@ -154,7 +154,7 @@ impl TestInstallation {
         }
     }
 
-    /// The first run.
+    /// The use case of the first-run setup.
     #[must_use]
     pub fn setup(&self) -> Setup {
         let store = Arc::new(self.store.clone());

@@ -1,5 +1,4 @@
-//! The conformance suite can fail: a store with a fault breaks the cases that are there for it, and few
-//! others.
+//! Tests of the conformance suite: a store with a fault fails the cases that check for it, and few others.
 
 use keyward_domain::audit::Action;
 
@@ -212,7 +211,8 @@ async fn filtered_list_truncated_at_100_is_detected() {
     }
 }
 
-/// Without an end of its own, a case would ask for the same page for ever.
+/// A case fails as soon as a page does not lead further; otherwise it would request the same page without
+/// end.
 #[tokio::test]
 async fn pages_without_continuation_are_detected() {
     for (list, by) in [

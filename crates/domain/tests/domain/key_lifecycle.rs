@@ -159,7 +159,7 @@ impl World {
         }
     }
 
-    /// The holder that a key's token stands for, if the key is accepted, which the model knows too.
+    /// The holder of a key's token, if the key is accepted; asserts that the model agrees.
     async fn holder_through(&self, key: usize) -> Option<Holder> {
         let answer = self
             .installation

@@ -219,8 +219,8 @@ async fn active_member_is_found_by_exact_username_among_longer_ones() {
             .map(|member| member.membership.id)
     };
     assert_eq!(find("bob").await, Some(bob.membership.id));
-    for nobody in ["bo", "olga", "nobody"] {
-        assert_eq!(find(nobody).await, None, "{nobody}");
+    for unknown in ["bo", "olga", "nobody"] {
+        assert_eq!(find(unknown).await, None, "{unknown}");
     }
     members
         .remove(&authority, bob.membership.id, from_somewhere())

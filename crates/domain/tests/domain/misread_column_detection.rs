@@ -1,5 +1,5 @@
-//! A store that reads one column otherwise than it was written breaks the cases that are there for it, and
-//! few others.
+//! A store that reads a column differently than it was written fails the cases that check for it, and few
+//! others.
 
 use crate::broken_store::{Column, Fault, assert_caught, blank_texts};
 

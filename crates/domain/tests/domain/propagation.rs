@@ -329,7 +329,11 @@ async fn removal_and_leaving_wait_after_their_commit() {
     assert_eq!(scene.waits(), [1]);
     let again = members.remove(&scene.authority(), id, source()).await;
     assert!(matches!(again, Err(EndMembershipError::NotFound)), "{again:?}");
-    assert_eq!(scene.waits(), [1, 1], "the request that removed them may still be waiting");
+    assert_eq!(
+        scene.waits(),
+        [1, 1],
+        "the request that removed them may still be waiting"
+    );
 
     let scene = Scene::new().await;
     let members = scene.installation.members().with_propagation(scene.by());

@@ -125,8 +125,8 @@ async fn second_setup_attempt_is_refused() {
     );
 
     let eve = Username::parse("eve").expect("a username");
-    let nobody = AccountStore::find(&installation.store, &eve).await;
-    assert_eq!(nobody.expect("the store answers"), None);
+    let found = AccountStore::find(&installation.store, &eve).await;
+    assert_eq!(found.expect("the store answers"), None);
 }
 
 #[tokio::test]

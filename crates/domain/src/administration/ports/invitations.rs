@@ -16,14 +16,15 @@ use crate::rate::Throttled;
 #[async_trait]
 pub trait InvitationStore: Send + Sync {
     /// Adds an invitation, [created after](Invitation::created_after) the newest end of those memberships of
-    /// the organization that are over at the moment of the act. MUST let no membership of the organization
-    /// be ended meanwhile: then every end that is there when the invitation is committed precedes it, also if
-    /// it was timed by a clock that is ahead of the act's. MUST write the event `act.creation_of_invitation(id)`.
+    /// the organization that are over at the moment of the act. No membership of the organization may be
+    /// ended concurrently, so that every end that is committed before the invitation precedes it, even if it
+    /// was timed by a clock that is ahead of the act's. MUST write the event
+    /// `act.creation_of_invitation(id)`.
     ///
     /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls with
     /// one idempotency key one succeeds:
     /// 1. the actor may invite; else [`AddInvitationError::NotAllowed`];
-    /// 2. no invitation of the organization, in whatever state, was added with the same idempotency key; else
+    /// 2. no invitation of the organization, in any state, was added with the same idempotency key; else
     ///    [`AddInvitationError::AlreadyCreated`]; else
     /// 3. fewer than [`Invitation::MAX_OPEN`] invitations of the organization are open at the moment of the
     ///    act; else [`AddInvitationError::LimitReached`].
@@ -84,7 +85,7 @@ pub enum RevokeInvitationError {
     /// The organization has no such invitation.
     #[error("no such invitation")]
     NotFound,
-    /// Somebody has joined with it.
+    /// A user has accepted it.
     #[error("this invitation has already been used")]
     Accepted,
     /// The store failed.

@@ -27,7 +27,7 @@ pub trait MemberStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<Page<MemberOverview, MembershipId>, StorageError>;
 
-    /// One live member.
+    /// Finds a live member.
     async fn find(
         &self,
         organization: OrganizationId,
@@ -72,8 +72,8 @@ pub trait MemberStore: Send + Sync {
     /// MUST check in this order, after who acts: the member exists, else [`ChangeRoleError::NotFound`]; if
     /// the member is an owner, the organization has another
     /// [permanent owner](crate::membership::Membership::is_permanent_owner), else
-    /// [`ChangeRoleError::LastOwner`], whatever else is changed at the same time. MUST write
-    /// [`Act::new_role`], unless they have the role already: then nothing changes.
+    /// [`ChangeRoleError::LastOwner`], also under concurrent changes. MUST write [`Act::new_role`], unless
+    /// they have the role already: then nothing changes.
     ///
     /// MUST in the same transaction revoke every [open](crate::invitation::Invitation::is_open) invitation of
     /// the organization that an owner who becomes a plain member has made, and write
@@ -92,7 +92,7 @@ pub trait MemberStore: Send + Sync {
     /// member exists, else [`ChangeMembershipExpiryError::NotFound`]; the end
     /// [lies ahead](ExpiryChange::check); if an end is set and the member is an owner, the organization has
     /// another [permanent owner](crate::membership::Membership::is_permanent_owner), else
-    /// [`ChangeMembershipExpiryError::LastOwner`], whatever else is changed at the same time. MUST write
+    /// [`ChangeMembershipExpiryError::LastOwner`], also under concurrent changes. MUST write
     /// [`Act::change_of_membership_expiry`], unless that end is planned already: then nothing changes.
     ///
     /// An end that has come is final, also while it is [due](crate::validity::End::is_due): such a member is

@@ -68,7 +68,7 @@ pub trait ProjectStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<Page<MemberProfile, MembershipId>, StorageError>;
 
-    /// Those of these members that are live and in a project.
+    /// Those of the given members that are live and in a project.
     async fn members_among(
         &self,
         organization: OrganizationId,

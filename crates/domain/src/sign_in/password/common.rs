@@ -20,15 +20,15 @@ pub(super) const ENTRY: usize = FINGERPRINT + 1;
 pub(super) struct Fingerprint(u64);
 
 impl Fingerprint {
-    /// Of no character yet.
+    /// The fingerprint of the empty text.
     pub(super) const EMPTY: Self = Self(0xcbf2_9ce4_8422_2325);
 
-    /// Of a whole text.
+    /// The fingerprint of a text.
     pub(super) fn of(text: &str) -> Self {
         text.chars().fold(Self::EMPTY, Self::push)
     }
 
-    /// Of one more character (FNV-1a).
+    /// The fingerprint of the text with one more character (FNV-1a).
     pub(super) fn push(self, character: char) -> Self {
         let mut utf8 = [0; char::MAX_LEN_UTF8];
         let bytes = character.encode_utf8(&mut utf8).bytes();
@@ -38,7 +38,7 @@ impl Fingerprint {
         Self(mixed)
     }
 
-    /// As the list has it. FNV leaves its upper bits little mixed for short texts; this is the end of
+    /// The form in the list. FNV mixes the upper bits of short texts poorly, so this applies the finalizer of
     /// `MurmurHash3`.
     pub(super) fn stored(self) -> [u8; FINGERPRINT] {
         let hash = (self.0 ^ (self.0 >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);

@@ -22,9 +22,9 @@ const COPY: u32 = 5;
 /// The cost of a run's start and direction, in tenths of an unpredictable character.
 const RUN: u32 = 10;
 const TURN: u32 = 4;
-/// That digits and signs stand for letters.
+/// The cost of digits and signs in place of letters.
 const DISGUISE: u32 = 3;
-/// Shorter ones are no pattern.
+/// The minimum length of a pattern.
 const SHORTEST: usize = 3;
 
 /// Whether a password can be guessed from common passwords and these names.
@@ -102,7 +102,7 @@ fn words_of(name: &str) -> Vec<Vec<char>> {
     all
 }
 
-/// The letter that a digit or sign stands for by its look.
+/// The letter that a digit or sign resembles.
 const fn undisguised(sign: char, one: char) -> char {
     match sign {
         '@' | '4' => 'a',

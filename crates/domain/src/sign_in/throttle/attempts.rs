@@ -26,9 +26,9 @@ use crate::sign_in::remembered_browser::RememberedBrowser;
 
 /// Slow enough that guessing is hopeless, but fast enough for a user who tries their old passwords.
 const PER_PERSON: Rate = Rate::new(10, TimeDelta::minutes(1));
-/// Of one IPv6 site against one account.
+/// The limit of one IPv6 site against one account.
 const PER_ACCOUNT_AND_SITE: Rate = Rate::new(30, TimeDelta::seconds(20));
-/// However many addresses guess.
+/// The limit of all addresses together against one account.
 const PER_ACCOUNT: Rate = Rate::new(2_000, TimeDelta::seconds(2));
 /// For all browsers in which a user signed in to the account, which takes its password.
 const PER_ACCOUNT_REMEMBERED: Rate = Rate::new(100, TimeDelta::seconds(20));

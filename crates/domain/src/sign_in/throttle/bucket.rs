@@ -85,7 +85,7 @@ pub enum AttemptKind {
 pub struct FullBucket {
     /// The first full one, in the order in which they are counted.
     pub bucket: ThrottleBucket,
-    /// For how long.
+    /// How long attempts are refused.
     pub throttled: Throttled,
 }
 

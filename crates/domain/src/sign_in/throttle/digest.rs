@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// Of the same value, different kinds have different digests.
+/// The digest of a value of a kind. The same value has different digests for different kinds.
 pub(super) fn digest(kind: &str, value: &[u8]) -> [u8; 32] {
     Sha256::new()
         .chain_update(kind)

@@ -1,4 +1,4 @@
-//! Limits of the audit events that unauthenticated clients can cause.
+//! Limits of the audit events that failed attempts cause.
 
 use chrono::TimeDelta;
 
@@ -6,7 +6,7 @@ use super::ThrottleBucket;
 use crate::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
 use crate::rate::Rate;
 
-/// The limit of events that anybody can cause.
+/// A limit of the events that failed attempts cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventLimit {
     /// Wrong passwords at sign-in with the username of this user.
@@ -31,7 +31,7 @@ pub enum EventLimit {
         /// In whose log its use is recorded.
         within: OrganizationId,
     },
-    /// That more dead keys of an organization were used than are recorded.
+    /// Events that more dead keys of an organization were used than are recorded.
     MoreRefusedUses(OrganizationId),
 }
 

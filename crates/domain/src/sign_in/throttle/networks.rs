@@ -1,4 +1,4 @@
-//! Where an attempt comes from.
+//! The networks from which an attempt comes.
 
 use std::net::IpAddr;
 

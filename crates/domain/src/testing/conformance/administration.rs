@@ -234,7 +234,7 @@ super::cases::cases! { $
         concurrent_acceptances_of_one_invitation_admit_one_user
         concurrent_acceptances_by_one_user_create_one_membership
         concurrent_newcomers_with_one_username_admit_one
-        nobody_joins_after_concurrent_invitation_revocation
+        concurrently_revoked_invitation_admits_no_user
     }
     inviter_cases {
         owners_invitations_are_revoked_on_removal_leaving_or_demotion
@@ -245,7 +245,7 @@ super::cases::cases! { $
         failed_membership_end_revokes_no_invitation
         open_invitations_of_a_user_are_counted
         open_invitations_created_by_others_are_counted
-        nobody_joins_after_inviters_removal_or_demotion_is_confirmed
+        invitation_admits_no_user_after_inviters_confirmed_removal_or_demotion
     }
     returning_member_cases {
         former_member_cannot_return_with_an_earlier_invitation

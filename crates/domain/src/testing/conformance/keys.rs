@@ -112,7 +112,7 @@ super::cases::cases! { $
         key_whose_successor_ended_is_rotated_again
         key_rotated_again_after_a_grace_ends_on_first_use
         key_rotates_itself_again_once_its_successor_ended
-        ended_key_is_not_rotated_whatever_became_of_its_successor
+        ended_key_with_a_successor_is_not_rotated
         end_of_a_key_whose_successor_ended_is_moved
         rotated_key_counts_as_one_with_its_last_successor
         concurrent_rotations_after_an_ended_successor_make_one

@@ -79,7 +79,7 @@ pub(super) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool)
     }
 }
 
-/// Lets other tasks of the same thread go on.
+/// Lets other tasks of the same thread run.
 async fn yield_once() {
     let mut yielded = false;
     poll_fn(|context| {

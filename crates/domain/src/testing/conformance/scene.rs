@@ -394,7 +394,7 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         shown
     }
 
-    /// The events of the organization that tell of this action on this subject.
+    /// The events of the organization with this action and subject.
     pub(super) async fn events_about(
         &self,
         organization: Option<OrganizationId>,
@@ -406,7 +406,7 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         events
     }
 
-    /// How many events tell of this action on a key of the member.
+    /// The number of events with this action on keys of the member.
     pub(super) async fn count_of(&self, member: &Member, action: Action, key: &ApiKey) -> usize {
         self.events_about(Some(member.organization.id), action, Subject::ApiKey(key.id))
             .await

@@ -314,8 +314,8 @@ impl State {
         self.changes_empty_at.insert(change.consumer, change.empty_at);
     }
 
-    /// The key that a consumer created with this idempotency key, unless that is to be forgotten at this
-    /// moment.
+    /// The key that a consumer created with this idempotency key, unless that is too old to count at this
+    /// time.
     fn created_with(
         &self,
         consumer: MembershipId,
@@ -358,7 +358,7 @@ impl State {
 
     fn store_key(&mut self, key: ApiKey, digest: TokenDigest, idempotency_key: Option<IdempotencyKey>) {
         let stored = |id| self.keys.iter().find(|stored| stored.key.id == id);
-        // A forgotten parent is that of the key whose place this one takes.
+        // If the parent was removed, it was also that of the key that was rotated to this one.
         let above = key
             .effective_parent()
             .and_then(|parent| stored(parent).or_else(|| stored(key.rotated_from?)));
@@ -390,7 +390,7 @@ impl State {
         of_consumer.map(|stored| &mut stored.key).find(|key| key.id == id)
     }
 
-    /// All keys created from this one, whatever their state.
+    /// All keys created from this one, in any state.
     fn descendants(&self, consumer: MembershipId, id: ApiKeyId) -> Vec<ApiKeyId> {
         if !self.keys_of(consumer).any(|stored| stored.key.id == id) {
             return Vec::new();

@@ -351,7 +351,7 @@ impl BrokenStore {
         Ok(self.keep_late(late.rotate(new, None, None, act)?))
     }
 
-    /// Whether this key's successor is valid by what is on record now. Others go on before the caller does.
+    /// Whether this key's successor is valid now. Other tasks run before this returns.
     async fn has_live_successor(
         &self,
         key: Option<&ApiKey>,

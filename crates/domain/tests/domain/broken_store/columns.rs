@@ -125,7 +125,7 @@ impl BrokenStore {
         key
     }
 
-    /// The same, as an owner is told of it.
+    /// The key that an owner gets.
     pub(super) fn held_as_read(&self, key: HeldKey) -> HeldKey {
         let mut key = self.held_as_told(key);
         let misread = match self.fault {
@@ -165,7 +165,7 @@ impl BrokenStore {
         revocation
     }
 
-    /// The event as a reader is told.
+    /// The event that a reader gets.
     pub(super) fn event_as_read(&self, event: AuditEvent) -> AuditEvent {
         let mut event = event;
         match self.misread() {
@@ -225,7 +225,7 @@ fn any_hint() -> TokenHint {
     TokenHint::parse("kwp_…0000").expect("a hint")
 }
 
-/// Whatever made the key was a person.
+/// The origin of a key that was created in the console.
 fn in_person(origin: Origin) -> Origin {
     match origin {
         Origin::Console(user) => Origin::Console(user),

@@ -35,7 +35,7 @@ impl Credentials for BrokenStore {
 }
 
 impl BrokenStore {
-    /// The end that a credential tells of.
+    /// The end that a credential contains.
     const fn as_stored(&self, end: Option<End>) -> Option<End> {
         match (self.fault, end) {
             (Fault::AcceptsKeysBeyondTheirPlannedEnd, Some(End::Planned(_))) => None,

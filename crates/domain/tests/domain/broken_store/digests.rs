@@ -1,9 +1,9 @@
-//! Secrets that are told apart by a part of their digests.
+//! Secrets that are compared by a prefix of their digests.
 
 use super::{BrokenStore, Fault, Secret, lock};
 
 impl BrokenStore {
-    /// Notes what a secret is stored as.
+    /// Remembers the digest of a stored secret.
     pub(super) fn keep_digest(&self, secret: Secret, digest: &[u8; 32]) {
         lock(&self.stored_digests).push((secret, *digest));
     }

@@ -254,7 +254,7 @@ impl Listing {
             query = query.filter(key_has_end());
         }
         query = match filter.holders {
-            HolderStatusFilter::Anybody => query,
+            HolderStatusFilter::All => query,
             HolderStatusFilter::Members => query.filter(membership_is_live(self.now)),
             HolderStatusFilter::FormerMembers => query.filter(membership_is_over(self.now)),
         };

@@ -46,7 +46,7 @@ impl Source {
         let expiring = filter.expires_before.map(Self::ExpiresBefore);
         let holders = match filter.holders {
             // Not selective: nearly all keys belong to members.
-            HolderStatusFilter::Anybody | HolderStatusFilter::Members => None,
+            HolderStatusFilter::All | HolderStatusFilter::Members => None,
             HolderStatusFilter::FormerMembers => Some(Self::FormerMembers),
         };
         [term, expiring, unused, holders].into_iter().flatten().collect()

@@ -1,5 +1,5 @@
-//! Lists of keys of which a filter lets few through, among more keys than are looked at one after the other:
-//! whatever index names them, they are those that the domain's own filter finds.
+//! Filters that few keys pass, among more keys than a list scans: whichever index is used, the list shows the
+//! same keys as the domain's filter.
 
 mod scan_cost;
 
@@ -30,7 +30,7 @@ const KEYS: u32 = 12_000;
 
 const STATUSES: [StatusFilter; 3] = [StatusFilter::Valid, StatusFilter::Revoked, StatusFilter::All];
 
-/// What names are made of: the newer half of the keys has only those of the first line.
+/// The words of names. The newer half of the keys has only words of the first line.
 const WORDS: [&[&str]; 2] = [
     &["deploy", "Bot", "nightly", "CI", "запуск", "鍵"],
     &[
@@ -217,7 +217,7 @@ fn text_of(key: &HeldKey) -> String {
     ))
 }
 
-/// What [`OrganizationKeyFilter::accepts`] says, of what owners see.
+/// Like [`OrganizationKeyFilter::accepts`], but for a key as owners see it.
 fn passes(filter: &OrganizationKeyFilter, key: &HeldKey) -> bool {
     let has_status = match filter.status {
         StatusFilter::Valid => key.is_valid(now()),
@@ -317,7 +317,7 @@ async fn every_filter_combination_matches_like_the_domain(database: Database) {
     for term in [None, Some("deploy"), Some("common"), Some("nobody has this")] {
         for days in [None, Some(150), Some(500)] {
             for holders in [
-                HolderStatusFilter::Anybody,
+                HolderStatusFilter::All,
                 HolderStatusFilter::Members,
                 HolderStatusFilter::FormerMembers,
             ] {
@@ -380,7 +380,7 @@ async fn own_keys_are_found_by_every_term(database: Database) {
     }
 }
 
-/// As the version before does it: it knows nothing of what finds the keys.
+/// Changes keys in plain SQL, as a previous version without the search tables would.
 async fn key_search_reflects_edits_and_removals(database: Database) {
     let scene = Scene::new(database).await;
     add_keys(&scene, &mut Numbers(13)).await;

@@ -322,7 +322,7 @@ pub(super) async fn concurrent_newcomers_with_one_username_admit_one(stores: Sto
     assert_eq!(here + there, 3);
 }
 
-pub(super) async fn nobody_joins_after_concurrent_invitation_revocation(stores: Stores) {
+pub(super) async fn concurrently_revoked_invitation_admits_no_user(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..8 {
         let new = scene.invite(&ada, Role::Member).await;

@@ -194,7 +194,7 @@ pub(super) async fn open_invitations_created_by_others_are_counted(stores: Store
     assert_eq!(open_by_others(&scene, &bob).await, 2);
 }
 
-pub(super) async fn nobody_joins_after_inviters_removal_or_demotion_is_confirmed(stores: Stores) {
+pub(super) async fn invitation_admits_no_user_after_inviters_confirmed_removal_or_demotion(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..8 {
         let bob = scene

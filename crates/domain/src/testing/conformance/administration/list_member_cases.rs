@@ -103,16 +103,16 @@ pub(super) async fn active_member_is_identified_by_membership_or_full_username(s
             assert_eq!(found.as_ref(), Some(&holder));
         }
     }
-    for nobody in [
+    for unknown in [
         WhichMember::Id(elsewhere.membership.id),
         WhichMember::Id(scene.id()),
         named("bo"),
         named("nobody"),
     ] {
         assert_eq!(
-            identify(ada.organization.id, nobody.clone()).await,
+            identify(ada.organization.id, unknown.clone()).await,
             None,
-            "{nobody:?}"
+            "{unknown:?}"
         );
     }
     scene.end_membership(&bob).await;

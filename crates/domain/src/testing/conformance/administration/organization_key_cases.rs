@@ -62,7 +62,7 @@ async fn key_tree_of_size(
     (keys.iter().map(|key| key.id).collect(), has_more)
 }
 
-/// It is whole.
+/// Asserts that the key tree is returned as a whole.
 async fn key_tree(scene: &Scene<Stores>, owner: &Member, key: ApiKeyId) -> Vec<ApiKeyId> {
     let (keys, has_more) = key_tree_of_size(scene, owner, key, (10, 20)).await;
     assert!(!has_more);
@@ -188,10 +188,7 @@ pub(super) async fn keys_of_former_members_are_marked_as_not_working(stores: Sto
     scene.end_membership(&bob).await;
     let ended = scene.now();
     for (holders, expected) in [
-        (
-            HolderStatusFilter::Anybody,
-            vec!["cleo's", "revoked", "his", "hers"],
-        ),
+        (HolderStatusFilter::All, vec!["cleo's", "revoked", "his", "hers"]),
         (HolderStatusFilter::Members, vec!["cleo's", "hers"]),
         (HolderStatusFilter::FormerMembers, vec!["revoked", "his"]),
     ] {

@@ -269,13 +269,13 @@ pub(super) async fn only_active_members_of_the_organization_join_its_projects(st
         ..scene.add_project(&other, "Theirs").await
     };
     for action in [Action::AddProjectMember, Action::RemoveProjectMember] {
-        for nobody in [&former, &stranger] {
-            let refused = change(&scene, as_user(&ada), action, &project, nobody).await;
+        for other in [&former, &stranger] {
+            let refused = change(&scene, as_user(&ada), action, &project, other).await;
             assert!(
                 matches!(refused, Err(ChangeProjectMembersError::MemberNotFound)),
                 "{refused:?}"
             );
-            let refused = change(&scene, as_user(&ada), action, &theirs, nobody).await;
+            let refused = change(&scene, as_user(&ada), action, &theirs, other).await;
             assert!(
                 matches!(refused, Err(ChangeProjectMembersError::ProjectNotFound)),
                 "the project is looked for first: {refused:?}"

@@ -51,7 +51,7 @@ impl Scene<Stores> {
             ("an owner of another organization", Actor::User(stranger.user.id)),
             ("a user that does not exist", Actor::User(self.id())),
             ("a key of an owner", Actor::ApiKey(key.id)),
-            ("nobody", Actor::Anonymous),
+            ("an anonymous client", Actor::Anonymous),
         ]
     }
 

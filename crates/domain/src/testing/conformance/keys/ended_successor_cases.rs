@@ -120,7 +120,7 @@ pub(super) async fn key_rotates_itself_again_once_its_successor_ended(stores: Ke
     assert_eq!(scene.stored(&key).await.end(), key.end());
 }
 
-pub(super) async fn ended_key_is_not_rotated_whatever_became_of_its_successor(stores: KeyStores) {
+pub(super) async fn ended_key_with_a_successor_is_not_rotated(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let (key, _) = scene.with_ended_successor(&ada, ending(OldKeyEnd::AtOnce)).await;
     let new = scene.rotation_of(&ada, &key, RotationDraft::default());

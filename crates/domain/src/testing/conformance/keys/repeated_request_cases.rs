@@ -120,7 +120,7 @@ pub(super) async fn missing_holder_is_reported_before_a_repeated_request(stores:
 
 pub(super) async fn concurrently_repeated_requests_create_one_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    // Once the key of the day before must be forgotten, too.
+    // Also when the first use is so old that it must not count any more.
     scene
         .store(&ada, &request(&scene, &ada, "retry", "yesterday"))
         .await;

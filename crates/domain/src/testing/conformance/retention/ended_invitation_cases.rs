@@ -59,7 +59,7 @@ pub(super) async fn member_who_joined_with_a_removed_invitation_remains(stores: 
     assert_eq!(scene.events(here).await, events);
     assert!(
         scene.accept_as_newcomer(&used, "carol").await.is_err(),
-        "nobody joins with it again"
+        "it cannot be used again"
     );
 }
 

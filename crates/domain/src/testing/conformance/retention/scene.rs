@@ -70,7 +70,7 @@ impl Scene<Stores> {
         self.revoke(member, key, DescendantKeys::Keep).await;
     }
 
-    /// Of these keys, those that are stored.
+    /// Those of the given keys that are still stored.
     pub(super) async fn kept(&self, keys: &[ApiKey]) -> Vec<ApiKey> {
         let mut kept = Vec::new();
         for key in keys {

@@ -1,4 +1,4 @@
-//! Cases of [`SessionStore`](crate::sign_in::ports::SessionStore): sessions that go on.
+//! Cases of [`SessionStore`](crate::sign_in::ports::SessionStore): sessions that continue.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;

@@ -185,7 +185,7 @@ pub(super) async fn limited_events_are_written_after_caller_cancellation(stores:
     .await;
 }
 
-/// An unused bucket.
+/// A bucket that no other test uses.
 fn bucket(scene: &Scene<Stores>) -> ThrottleBucket {
     ThrottleBucket::password_change(scene.id())
 }
