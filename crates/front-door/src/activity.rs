@@ -33,7 +33,7 @@ struct State {
     /// Since when the client has owed the rest of its headers or, once these have arrived, of its body.
     owing_since: Instant,
     has_unread_body: bool,
-    /// Whose answer is on its way.
+    /// The request whose answer is being sent.
     answered: Option<RequestId>,
     /// The length of that answer, as it was counted among the unsent.
     unsent: u64,
@@ -46,7 +46,6 @@ enum Phase {
     Head,
     /// The application has the request. Body and handler have deadlines of their own.
     Handling,
-    /// Sending the answer.
     Answering {
         until: Instant,
         /// Only an answer of unknown length moves its deadline.

@@ -175,8 +175,8 @@ impl<E: Endpoint + 'static> Reception<E> {
         let mut acceptor = Acceptor::default();
         loop {
             coop::consume_budget().await;
-            // Before looking for a place, so that it is known whether anybody needs one. Further ones wait in
-            // the kernel's queue and cost nothing here.
+            // Accept before waiting for a slot, so that it is known whether a client needs one. Further
+            // clients wait in the kernel's queue and cost nothing here.
             *waiting = Some(next_client(&mut acceptor, listener, serving).await);
             let slot = free_slot(&self.slots, serving).await;
             if let Some((socket, peer)) = waiting.take() {

@@ -279,7 +279,7 @@ impl<E: Endpoint> Exchanges<E> {
         progress: Option<&BodyProgress>,
         head: &Head,
     ) -> Result<Response, RefusalReason> {
-        // Most answers are there at once, and need no timer.
+        // Most answers are ready at once, and need no timer.
         if let Some(outcome) = poll_immediate(handler.as_mut()).await {
             return outcome;
         }

@@ -41,7 +41,7 @@ pub fn parse_network(text: &str) -> Result<IpNet, InvalidNetwork> {
     }
 }
 
-/// The IPv4 network that an IPv4-mapped one stands for, as addresses are compared.
+/// Converts an IPv4-mapped network to its IPv4 network, as is done with addresses.
 fn canonical(network: IpNet) -> IpNet {
     let of_ipv4 =
         network

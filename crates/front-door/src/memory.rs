@@ -23,16 +23,16 @@ pub(crate) fn limit() -> Option<u64> {
     groups.chain(machine).min()
 }
 
-/// As many connections as half of `memory` holds.
+/// The number of connections that fit into half of `memory`.
 pub(crate) fn most_connections(memory: Option<u64>) -> usize {
     let most = memory.map_or(u64::MAX, |memory| memory / 2 / PINNED_BY_CONNECTION);
     usize::try_from(most).unwrap_or(usize::MAX).max(1)
 }
 
-/// Where the memory is large or unknown; it is room for a thousand large pages.
+/// The maximum of unsent bytes if the memory is large or unknown, which is enough for a thousand large pages.
 const MOST_UNSENT: u64 = 64 * 1024 * 1024;
 
-/// As many bytes of unsent answers as a sixteenth of `memory` holds.
+/// The maximum of unsent bytes of answers: a sixteenth of `memory`.
 pub(crate) fn most_unsent(memory: Option<u64>) -> u64 {
     memory.map_or(MOST_UNSENT, |memory| (memory / 16).min(MOST_UNSENT))
 }

@@ -15,7 +15,7 @@ pub(crate) fn limit() -> Option<usize> {
         .map(|limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
-/// As many connections as `open_files` allow while others keep theirs.
+/// The default maximum of connections: the limit of open files, less a share for other uses.
 pub(crate) fn default_connections(open_files: Option<usize>) -> usize {
     let open_files = open_files.unwrap_or(usize::MAX);
     let left_for_others = (open_files / 4).min(LEFT_FOR_OTHERS);

@@ -86,7 +86,7 @@ impl BodyProgress {
 /// Ready when the body should have arrived.
 pub(crate) type TooSlow = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
-/// Fails with [`BodyFailure`] at its deadline and beyond its cap, and then for ever.
+/// Fails with [`BodyFailure`] at its deadline and beyond its cap, and at every read after that.
 pub(crate) struct RequestBody {
     inner: BoxBody<Bytes, io::Error>,
     was_read: bool,

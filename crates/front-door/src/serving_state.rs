@@ -10,7 +10,7 @@ use crate::saturation::{Saturation, ShortTimeout};
 /// Whether the server accepts connections, and whether all of them are in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServingState {
-    /// The shutdown began.
+    /// Whether the shutdown has begun.
     pub(crate) shutting_down: bool,
     /// Since when no connection is accepted; open ones finish their requests and close.
     pub(crate) draining_since: Option<Instant>,

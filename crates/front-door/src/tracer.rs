@@ -1,4 +1,4 @@
-//! Who traces requests.
+//! The trait for tracing requests.
 
 use std::{fmt, net::IpAddr, sync::Arc};
 
@@ -17,7 +17,7 @@ pub struct Received<'a> {
     pub client: IpAddr,
     /// Which trace it says to belong to.
     pub parent: Option<TraceParent<'a>>,
-    /// Whether a trusted proxy sent that. Else anybody may have made it up.
+    /// Whether a trusted proxy sent it. Otherwise a client may have invented it.
     pub is_from_proxy: bool,
 }
 

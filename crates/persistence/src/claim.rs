@@ -13,7 +13,7 @@ pub(crate) enum Claim {
     /// At most one half. People must sign in before they can revoke in the console; but strangers cause
     /// sign-in attempts too, and these must not use up the space for revocations.
     SigningIn,
-    /// All of it.
+    /// All of the reserve.
     Revoking,
 }
 

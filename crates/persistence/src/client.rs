@@ -1,4 +1,4 @@
-//! For which client the store works.
+//! The clients for which the store works.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -13,12 +13,12 @@ task_local! {
 /// A client, among which the store divides its connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Client {
-    /// All work that no request waits for, such as a job's, counts as one client.
+    /// Work that no request waits for, such as a job's; all of it counts as one client.
     #[default]
-    Nobody,
+    Background,
     At(IpAddr),
-    /// Work that many requests wait for together.
-    Everybody,
+    /// Work that requests of several clients wait for together.
+    Several,
     /// All who sign in from browsers that are not remembered for the account.
     Strangers,
     /// Lookups of credentials, which several clients ask for together.
@@ -56,18 +56,18 @@ impl Client {
     }
 }
 
-/// Runs work for the client at this address: while others wait for a connection to the database, too, each
-/// client receives its share, however much one of them asks for.
+/// Runs work for the client at this address: while several clients wait for a connection to the database,
+/// each gets its share, however many requests one of them sends.
 pub fn on_behalf_of<W: Future>(address: Option<IpAddr>, work: W) -> impl Future<Output = W::Output> {
     // Not an `async fn`, which would hold the work twice, and all of it is copied with the future of each
     // request.
     address.map_or_else(Client::default, Client::at).run(work)
 }
 
-/// Runs work that requests of several clients wait for together: it has a share of its own. A task that is
-/// spawned without this is no client's.
-pub fn on_behalf_of_everybody<W: Future>(work: W) -> impl Future<Output = W::Output> {
-    Client::Everybody.run(work)
+/// Runs work that requests of several clients wait for together, with a share of its own. A task that is
+/// spawned without this counts as background work.
+pub fn on_behalf_of_several_clients<W: Future>(work: W) -> impl Future<Output = W::Output> {
+    Client::Several.run(work)
 }
 
 #[cfg(test)]
@@ -85,13 +85,13 @@ mod tests {
 
     #[tokio::test]
     async fn work_is_for_the_client_of_its_request() {
-        assert_eq!(Client::current(), Client::Nobody);
+        assert_eq!(Client::current(), Client::Background);
         let address = "192.0.2.1".parse().unwrap();
         let work = async || {
-            let for_many = tokio::spawn(on_behalf_of_everybody(async { Client::current() }));
+            let for_many = tokio::spawn(on_behalf_of_several_clients(async { Client::current() }));
             (Client::current(), for_many.await.unwrap())
         };
         let seen = on_behalf_of(Some(address), work()).await;
-        assert_eq!(seen, (Client::At(address), Client::Everybody));
+        assert_eq!(seen, (Client::At(address), Client::Several));
     }
 }

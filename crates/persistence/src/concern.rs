@@ -1,4 +1,4 @@
-//! Whose keys a change is about, as columns.
+//! The keys that a change concerns, as columns.
 
 use keyward_domain::access_changes::Concern;
 use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId};

@@ -42,13 +42,13 @@ struct Queued<'a> {
 struct State {
     free: usize,
     per_client: usize,
-    /// Those that hold a permit or wait for one.
+    /// Clients that hold a permit or wait for one.
     clients: HashMap<Client, Share>,
-    /// Those that wait and may hold one more, in the order in which they are served.
+    /// Clients that wait and may hold one more permit, in the order in which they are served.
     queue: BTreeSet<(QueuePosition, Client)>,
-    /// Grants so far.
+    /// The number of permits granted so far.
     grants: u64,
-    /// Arrivals so far.
+    /// The number of arrivals so far.
     arrivals: u64,
     observer: Option<WaitObserver>,
 }

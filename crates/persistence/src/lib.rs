@@ -63,7 +63,7 @@ pub mod transfer;
 mod trial_change;
 mod valid_keys;
 
-pub use client::{on_behalf_of, on_behalf_of_everybody};
+pub use client::{on_behalf_of, on_behalf_of_several_clients};
 pub use obstacle::Obstacle;
 pub use schema_state::{Migrated, SchemaState, UnusableSchema};
 pub use traces::TRACES;

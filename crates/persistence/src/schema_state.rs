@@ -50,8 +50,8 @@ pub enum UnusableSchema {
     },
 }
 
-/// What [`PostgresStore::migrate`](crate::postgres::PostgresStore::migrate) and
-/// [`SqliteStore::migrate`](crate::sqlite::SqliteStore::migrate) have done.
+/// The result of [`PostgresStore::migrate`](crate::postgres::PostgresStore::migrate) and
+/// [`SqliteStore::migrate`](crate::sqlite::SqliteStore::migrate).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Migrated {
     /// The schema was up to date, or from a newer version that is compatible.

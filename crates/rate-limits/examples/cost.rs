@@ -18,7 +18,7 @@ use keyward_rate_limits::{
 
 const TURNS: u32 = 2_000_000;
 
-/// As many keys and addresses take turns.
+/// The number of keys and addresses that take turns.
 const DIFFERENT: u32 = 10_000;
 
 fn measure(what: &str, mut act: impl FnMut(u32)) {

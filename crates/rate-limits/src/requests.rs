@@ -59,7 +59,7 @@ pub enum Verifier {
 /// How a request was counted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Of each limit that counted it, the exceeded one last.
+    /// The states of the limits that counted it, the exceeded one last.
     pub states: Vec<LimitState>,
     /// The limit that is exceeded, if one is; those after it have not counted the request.
     pub exceeded: Option<Exceeded>,

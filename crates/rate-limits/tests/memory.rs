@@ -29,7 +29,6 @@ fn clock() -> Elapsed {
     Arc::new(|| Duration::from_secs(1))
 }
 
-/// One an hour.
 fn quota() -> Quota {
     Quota::new(1, 3_600).expect("a quota")
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use keyward_domain::access_changes::{ChangeNumber, RegisteredReplicas, ReplicaId};
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::AccessChanges;
-use keyward_persistence::on_behalf_of_everybody;
+use keyward_persistence::on_behalf_of_several_clients;
 use keyward_verification_cache::ReadingNumber;
 use parking_lot::Mutex;
 use tokio::select;
@@ -71,7 +71,9 @@ impl ReplicaWatch {
         let mut is_reading = self.is_reading.lock();
         if !*is_reading {
             *is_reading = true;
-            tokio::spawn(on_behalf_of_everybody(Arc::clone(self).read_while_watched()));
+            tokio::spawn(on_behalf_of_several_clients(
+                Arc::clone(self).read_while_watched(),
+            ));
         }
         readings
     }
@@ -118,7 +120,7 @@ impl ReplicaWatch {
         let mut strike_offs = JoinSet::new();
         for replica in replicas {
             if let Some(strike_off) = StrikeOff::begin(self, replica) {
-                strike_offs.spawn(on_behalf_of_everybody(async move {
+                strike_offs.spawn(on_behalf_of_several_clients(async move {
                     sleep(after).await;
                     strike_off.finish(unless_seen).await;
                 }));
@@ -135,7 +137,7 @@ struct StrikeOff {
 }
 
 impl StrikeOff {
-    /// Nothing, if the replica is being struck off already.
+    /// `None` if the replica is being struck off already.
     fn begin(watch: &Arc<ReplicaWatch>, replica: ReplicaId) -> Option<Self> {
         let is_new = watch.being_struck_off.lock().insert(replica);
         is_new.then(|| Self {

@@ -1,9 +1,9 @@
-//! Where the tests' PostgreSQL comes from.
+//! The ways to provide PostgreSQL for the tests.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What provides the server.
+/// How the server is provided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// `TEST_DATABASE_URL` names a server that runs already.

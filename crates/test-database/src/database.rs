@@ -67,7 +67,7 @@ impl TestDatabase {
         Ok(Self { name, url, server })
     }
 
-    /// Where the database is: `postgres://user:password@host:port/name`.
+    /// The URL of the database: `postgres://user:password@host:port/name`.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
@@ -79,7 +79,7 @@ impl TestDatabase {
         &self.name
     }
 
-    /// What provides its server.
+    /// How its server is provided.
     #[must_use]
     pub fn backend(&self) -> Backend {
         self.server.backend()

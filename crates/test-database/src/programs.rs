@@ -32,7 +32,7 @@ pub fn server_program(name: &str) -> Result<Command, Error> {
     Ok(command)
 }
 
-/// Whom the server must run as, if not as this user.
+/// The account under which the server must run, if not as this user.
 pub(crate) fn account_to_run_as() -> Result<Option<Account>, String> {
     let we_are_root = fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0);
     we_are_root.then(account_for_root).transpose()

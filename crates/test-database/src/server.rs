@@ -21,7 +21,8 @@ pub struct Server {
 /// Ends the server when it is dropped.
 #[derive(Debug)]
 enum Keeper {
-    Nobody,
+    /// The server was running already.
+    External,
     #[cfg(feature = "containers")]
     Container {
         _container: crate::container::Container,
@@ -87,7 +88,7 @@ impl Server {
             url,
             backend: Backend::Url,
             obstacles: Vec::new(),
-            _keeper: Keeper::Nobody,
+            _keeper: Keeper::External,
         })
     }
 

@@ -31,7 +31,7 @@ impl BootTime {
         Self(nanoseconds(time))
     }
 
-    /// This much later.
+    /// The time that is later by `time`.
     #[must_use]
     pub fn after(self, time: Duration) -> Self {
         Self(self.0.saturating_add(nanoseconds(time)))

@@ -29,8 +29,8 @@ use crate::reaches::{Reach, Reached, Reaches, reaches_within};
 /// 100 changes, one of some 220 unchanged entries is read again.
 const SLOTS: usize = 65_536;
 
-/// Credentials of accepted tokens, by digest. Any number of threads may ask; one [`Replica`](crate::Replica)
-/// tells it what changes.
+/// A cache of the credentials of accepted tokens, by digest. Any number of threads may read it; one
+/// [`Replica`](crate::Replica) evicts what changes.
 ///
 /// It never takes more memory than its capacity: the least used entries are evicted, without a wait. Ended
 /// and unknown keys are not kept, so strangers cannot fill it. Entries older than

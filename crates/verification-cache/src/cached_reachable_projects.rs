@@ -17,7 +17,7 @@ use crate::reaches::Reached;
 /// end, and reaches it at any time until something changes.
 const AFTER_ALL_ENDS: DateTime<Utc> = DateTime::from_timestamp(253_402_300_799, 0).unwrap();
 
-/// What consumers reach, by a store; of those who reach no project or a few, without asking it.
+/// The projects that consumers reach, read from a store, and cached for consumers that reach few or none.
 #[derive(Clone)]
 pub struct CachedReachableProjects {
     store: Arc<dyn ReachableProjects>,

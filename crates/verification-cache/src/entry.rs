@@ -82,7 +82,7 @@ impl Entry {
         })
     }
 
-    /// Whose changes concern it.
+    /// The key, the consumer and the organization whose changes concern it.
     pub(crate) const fn subjects(&self) -> [Uuid; 3] {
         subjects(self.api_key, self.consumer, self.organization)
     }
@@ -97,7 +97,7 @@ const fn planned(end: Option<End>) -> Option<Option<DateTime<Utc>>> {
     }
 }
 
-/// Whose changes concern a credential.
+/// The key, the consumer and the organization whose changes concern a credential.
 pub(crate) const fn subjects_of(credential: &Credential) -> [Uuid; 3] {
     let Credential {
         api_key,

@@ -69,7 +69,7 @@ impl Marks {
         self.now.store(next, Ordering::SeqCst);
     }
 
-    /// Marks everything.
+    /// Marks all organizations, consumers and keys.
     pub(crate) fn advance_all(&self) {
         self.advance([Concern::Everyone]);
     }

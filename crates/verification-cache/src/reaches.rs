@@ -66,7 +66,7 @@ impl Weighter<MembershipId, Reach> for InBytes {
 
 pub(crate) type Reaches = Cache<MembershipId, Reach, InBytes>;
 
-/// What consumers reach, in a bounded amount of memory.
+/// A cache of what consumers reach, of at most this many bytes.
 pub(crate) fn reaches_within(bytes: usize) -> Reaches {
     // Most reach at least one project.
     let least = slot::<MembershipId, Reach>() + allocation(size_of::<Project>());

@@ -25,7 +25,7 @@ pub struct Replica {
 /// The next step of a replica after a poll.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Next {
-    /// Nothing, until the next poll: the lease was renewed.
+    /// Wait for the next poll: the lease was renewed.
     Poll,
     /// Report to the database the last change that it has seen; only that renews the lease. The entries that
     /// the changes concern were evicted before.
@@ -34,7 +34,7 @@ pub enum Next {
     Register,
 }
 
-/// What to send to the database.
+/// An acknowledgement that is to be written to the database.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Acknowledgement {
     sent: BootTime,

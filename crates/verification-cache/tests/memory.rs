@@ -45,7 +45,7 @@ impl Finding {
         }
     }
 
-    /// All that may take more memory does.
+    /// A credential in which every value takes its maximum memory.
     fn largest() -> Self {
         let mut credential = credential();
         credential.consumer.username = Username::parse(&"x".repeat(Username::MAX)).expect("a name");

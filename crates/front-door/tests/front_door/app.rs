@@ -84,7 +84,7 @@ pub(crate) struct App {
     pub(crate) readiness: Readiness,
 }
 
-/// Nothing more, and no end.
+/// A body that sends nothing and does not end.
 struct Never;
 
 impl AsyncRead for Never {

@@ -87,7 +87,6 @@ impl Client {
         self.answer().await
     }
 
-    /// The next answer.
     pub(crate) async fn answer(&mut self) -> Answer {
         self.read_answer(true).await
     }

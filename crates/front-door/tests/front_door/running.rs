@@ -93,7 +93,6 @@ impl Running {
         Client::connect(self.address).await
     }
 
-    /// Begins the shutdown.
     pub(crate) fn stop(&mut self) {
         self.stop
             .take()

@@ -68,7 +68,7 @@ where
 /// How specific a connection error is, in ascending order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Specificity {
-    /// No server answered.
+    /// No server answered at any address.
     Nothing,
     /// A server answered with a temporary error.
     Answer,

@@ -7,7 +7,7 @@ use diesel::QueryResult;
 use diesel::pg::Pg;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 
-/// So many rows of a query without LIMIT.
+/// The first `rows` rows of a query without LIMIT.
 pub(super) struct FirstRows<Q> {
     pub(super) query: Q,
     pub(super) rows: i64,

@@ -34,7 +34,7 @@ pub(super) struct LookupQueue(Mutex<Queue>);
 
 #[derive(Default)]
 struct Queue {
-    /// Of each client that waits, in the order of arrival.
+    /// The lookups of each waiting client, in the order of arrival.
     waiting: HashMap<Client, VecDeque<Lookup>>,
     /// Those clients, each once, in the order in which they are served.
     clients: VecDeque<Client>,

@@ -11,7 +11,7 @@ use super::begin::begin;
 use super::dialect::pipeline;
 use super::prepared_once::PreparedOnce;
 
-/// Of the advisory locks that requests hold, the first number. (ASCII: `reqs`.)
+/// The first number of the advisory locks that requests hold (ASCII: `reqs`).
 const REQUESTS: i32 = 0x7265_7173;
 
 /// Whether the transaction of a change has begun before its first statements.

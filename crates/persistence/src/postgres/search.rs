@@ -41,7 +41,7 @@ pub(super) fn grams(organization: OrganizationId, span: &str, term: &str) -> Str
     grams.collect::<Vec<_>>().join(" & ")
 }
 
-/// The letter that stands for a character in grams, as `search_grams` has it.
+/// The letter to which `search_grams` maps a character.
 fn letter(character: char) -> char {
     let code = u32::from(character);
     let [.., last_byte] = (code + 26 * (code >> 6)).to_be_bytes();

@@ -42,7 +42,8 @@ pub(super) const SYSTEM: &str = "postgresql";
 pub struct PostgresStore {
     pub(super) server: Arc<Server>,
     pub(super) pool: Pool<AsyncPgConnection>,
-    /// As many as the pool has connections, which it would hand out in order of arrival.
+    /// As many permits as the pool has connections. The pool by itself would hand these out in order of
+    /// arrival.
     permits: FairSemaphore,
     pub(super) lookups: Arc<LookupQueue>,
     pub(super) key_change_turns: KeyChangeTurns,
@@ -176,7 +177,7 @@ impl PostgresStore {
     }
 
     /// If this connection is dead, closes the idle connections that have not answered since it fell silent.
-    /// Those used since then have answered.
+    /// Connections that were used since then have answered.
     pub(super) fn discard_silent(&self, liveness: &Liveness) {
         if let Some(since) = liveness.dead_since(self.timeouts.step) {
             let since = since.into_std();

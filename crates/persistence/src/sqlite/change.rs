@@ -296,7 +296,7 @@ mod tests {
             "{outcome:?}"
         );
 
-        // A caller that waits for the slow one does not wait for ever, either.
+        // A caller that waits for the slow one times out as well.
         let outcome = execute(&store, NOTE).await;
         assert!(
             matches!(outcome, Err(StorageError::Unavailable(_))),

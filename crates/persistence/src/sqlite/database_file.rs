@@ -216,8 +216,8 @@ impl DatabaseFile {
         }
     }
 
-    /// What to do, if a statement of this process found the file damaged. Another one takes its place only
-    /// while no process has it open.
+    /// The error that says what to do, if a statement of this process found the file damaged. It stays until
+    /// the process ends, because the file can only be replaced while no process has it open.
     pub(super) fn damage(&self) -> Option<OpenError> {
         let is_damaged = self.is_damaged.load(Ordering::Relaxed);
         is_damaged.then(|| OpenError::Damaged {

@@ -6,7 +6,7 @@ pub enum Moved {
     /// The database file.
     #[error("{path} was moved, replaced or removed: put it back, or restart to use what is there")]
     Database {
-        /// Where it was.
+        /// Its original path.
         path: String,
     },
     /// The log, in whose place is none that has changes.
@@ -15,7 +15,7 @@ pub enum Moved {
          database file"
     )]
     Log {
-        /// Where it was.
+        /// Its original path.
         path: String,
     },
     /// The log, in whose place is one that has changes.
@@ -24,7 +24,7 @@ pub enum Moved {
          stop every process that uses the database, and start again"
     )]
     LogReplaced {
-        /// Where it was.
+        /// Its original path.
         path: String,
     },
 }

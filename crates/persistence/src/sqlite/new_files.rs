@@ -43,7 +43,7 @@ pub(super) fn make_database_file(directory: &Path, file: &Path) -> io::Result<()
 /// without following a link.
 ///
 /// # Errors
-/// Those of reading who owns the two. Users other than root cannot change the owner, which is no error.
+/// The owner of one of them cannot be read. Users other than root cannot change the owner, which is no error.
 pub fn give_to_owner_of(path: &Path, file: &File) -> io::Result<()> {
     let (owner, ours) = (fs::metadata(path)?, file.metadata()?);
     if ours.nlink() == 1 && (ours.uid(), ours.gid()) != (owner.uid(), owner.gid()) {

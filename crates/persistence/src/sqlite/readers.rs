@@ -80,7 +80,6 @@ impl Readers {
         Ok(reader)
     }
 
-    /// The idle connections.
     pub(super) fn idle(&self) -> MutexGuard<'_, Vec<Reader>> {
         self.idle.lock()
     }

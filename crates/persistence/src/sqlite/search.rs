@@ -6,8 +6,8 @@ use keyward_domain::id::OrganizationId;
 use crate::search::MAX_GRAMS;
 
 diesel::define_sql_function! {
-    /// Where a text occurs in another one, literally: from 1; 0 if nowhere. (LIKE would ignore the case of
-    /// ASCII letters, and of no others.)
+    /// The position of the first literal occurrence of a text in another one, from 1; 0 if there is none.
+    /// (LIKE would ignore the case of ASCII letters, and of no others.)
     fn instr(within: Text, text: Text) -> Integer;
 }
 

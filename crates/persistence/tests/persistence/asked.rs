@@ -19,7 +19,7 @@ enum Ear {
     File(String),
 }
 
-/// A statement, and the steps that the database takes for it, one a line.
+/// A statement and its query plan, one step per line.
 pub(crate) struct Plan {
     pub(crate) statement: String,
     pub(crate) steps: String,

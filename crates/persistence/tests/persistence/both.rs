@@ -1,4 +1,4 @@
-//! What both databases do alike: each scenario is told once, and played on PostgreSQL and on SQLite.
+//! Scenarios that run on PostgreSQL and on SQLite, with the same results.
 
 mod access_changes;
 mod audit_failure;

@@ -40,7 +40,7 @@ macro_rules! on_both {
     };
 }
 
-/// All that a store is asked for.
+/// All ports of a store, and transfers.
 pub(crate) trait Store: StoragePorts + Transfer {}
 
 impl Store for PostgresStore {}
@@ -100,7 +100,7 @@ impl Database {
         }
     }
 
-    /// One of each.
+    /// A PostgreSQL database and an SQLite one.
     pub(crate) async fn both() -> [Self; 2] {
         [Self::postgres().await, Self::sqlite().await]
     }
@@ -174,7 +174,7 @@ impl Database {
         self.try_execute(statements).await.expect(statements);
     }
 
-    /// Likewise; the words with which the database refuses them.
+    /// The same; returns the database's error message.
     pub(crate) async fn try_execute(&self, statements: &str) -> Result<(), String> {
         match &self.location {
             Location::Server(database) => {

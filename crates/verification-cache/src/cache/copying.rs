@@ -5,8 +5,8 @@ use super::{
     Organizations, Reached, Reaches, UnitWeighter, VerificationCache, cache, reaches_within,
 };
 
-/// What distinguishes a cache from others at one moment: the entries that it can still answer with, for how
-/// long, and how much of its lease is left.
+/// The state by which caches are compared at one moment: the entries that a cache can still answer with, for
+/// how long, and how much of its lease is left.
 pub(crate) type Fingerprint = (Vec<(u8, Duration)>, Vec<(u8, bool, Duration)>, Option<u64>);
 
 impl Known {

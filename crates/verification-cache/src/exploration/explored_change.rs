@@ -20,8 +20,8 @@ use crate::{Fill, VerificationCache};
 /// The number of one of two keys, or of two consumers.
 pub(super) type Key = usize;
 
-/// What changes in a walk, which uses the words of a revocation for all of them: to revoke is to make the
-/// change, and to accept is to answer as before it.
+/// The change of access in a walk. The walk uses the terms of a revocation for all changes: to revoke is to
+/// make the change, and to accept is to answer as before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) enum ExploredChange {
     /// A key is revoked.
@@ -83,7 +83,7 @@ impl ExploredChange {
         }
     }
 
-    /// What a consumer reaches.
+    /// The projects that a consumer reaches before or after the change; `None` for a revoked key.
     fn reached(self, is_before: bool) -> Option<Reached> {
         let reaches_project = match self {
             Self::Key => return None,

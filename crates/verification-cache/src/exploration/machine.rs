@@ -23,7 +23,7 @@ pub(super) struct Machine {
     verification: Verification,
 }
 
-/// What distinguishes it from another state at the same moment.
+/// The parts of a machine by which states at the same moment are compared.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct Fingerprint {
     id: u8,
@@ -48,7 +48,7 @@ pub(super) struct Fingerprint {
     ),
 }
 
-/// Where a round of polling stands.
+/// The progress of a round of polling.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Poller {
     Unregistered,
@@ -61,7 +61,7 @@ pub(super) enum Poller {
     Acknowledged(Acknowledgement, bool),
 }
 
-/// Where a verification stands.
+/// The progress of a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Verification {
     None,

@@ -22,9 +22,9 @@ pub(super) enum Revoker {
     Done,
 }
 
-/// What two revokers must have in common to behave alike from now on: the next step, how long each has
-/// waited, the change number that it waits for and how long ago that was read, and whether the shared
-/// reader's last answered reading and the one under way know of the change.
+/// The parts of a revoker that determine how it behaves from now on: the next step, how long it has waited,
+/// the change number that it waits for and how long ago that was read, and whether the shared reader's last
+/// answered reading and the one under way know of the change.
 pub(super) type Fingerprint = (
     Discriminant<Revoker>,
     Duration,

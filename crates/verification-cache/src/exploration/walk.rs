@@ -7,8 +7,8 @@ use super::world::{Bounds, Outcome, Step, World};
 use crate::mutant::Mutant;
 
 pub(super) enum Finding {
-    /// Nothing, in this many states; and how many verifications began after the answer to the revocation of
-    /// their key.
+    /// No fault, in this many states; and the number of verifications that began after the answer to the
+    /// revocation of their key.
     Safe { states: usize, late: usize },
     /// A key that was accepted after the answer to its revocation, and the steps that lead there.
     Accepted(Vec<Step>),

@@ -26,7 +26,7 @@ impl Watch {
         [self.read.as_ref(), self.under_way.as_ref()]
     }
 
-    /// What distinguishes this state from others. The numbers are left out: they only matter to a revocation,
+    /// The parts by which states are compared. They contain no numbers, which only matter to a revocation,
     /// for which a reading may be too early.
     pub(super) fn fingerprint(&self) -> [Option<RegisteredReplicas>; 2] {
         self.readings()

@@ -71,7 +71,8 @@ pub(super) struct World {
     excused_until: u32,
 }
 
-/// What distinguishes it from another state. All times are relative to the present, so time has no bound.
+/// The parts of a world by which states are compared. All times are relative to the present, so a walk may
+/// last any time.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct State {
     left: [u8; 6],

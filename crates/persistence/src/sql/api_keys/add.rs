@@ -48,7 +48,8 @@ pub(super) async fn add(
     let act = act.at_current_time();
     let forgotten = first.as_ref().map(|first| first.id);
     check(connection, &new, limits, changer, first, valid, act.at).await?;
-    // So old that it must be forgotten, before retention does.
+    // The earlier use is so old that its idempotency key may be used again, although retention has not
+    // removed it yet.
     if let Some(forgotten) = forgotten {
         forget_idempotency_keys(connection, vec![forgotten]).await?;
     }

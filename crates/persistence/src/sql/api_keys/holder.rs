@@ -61,7 +61,7 @@ pub(super) async fn reach(
     }
 }
 
-/// Who changes keys, without a lock.
+/// Reads who changes keys, without a lock.
 async fn acting(
     connection: Pipelined<'_>,
     consumer: MembershipId,

@@ -104,7 +104,7 @@ impl Listing {
         Ok(last.map(|last| last.0))
     }
 
-    /// Those of these keys that come after the previous page, have the status and expire in time.
+    /// Narrows the query to keys after the previous page that have the status and expire in time.
     fn narrowed<'q, Row>(
         &self,
         mut query: api_keys::BoxedQuery<'q, Database, Row>,

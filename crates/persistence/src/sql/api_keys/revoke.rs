@@ -70,7 +70,7 @@ pub(super) async fn revoke(
 #[derive(Default)]
 pub(crate) struct NotEnded {
     pub(crate) valid: Vec<Uuid>,
-    /// Those whose planned end has come.
+    /// Keys whose planned end has come.
     pub(crate) due: Vec<DueKey>,
 }
 
@@ -184,9 +184,9 @@ pub(crate) async fn write_revocation(
     Ok(())
 }
 
-/// The answer that is known without a lock: that the acting key is no longer valid, that the key does not
-/// exist, or that it and all its descendants are recorded as ended. Each stays true for ever, because no key
-/// is added below a revoked one. `None` if which keys are valid must be read again under the lock.
+/// The answer, if it is known without a lock: the acting key is no longer valid, the key does not exist, or
+/// it and all its descendants are recorded as ended. None of these can change later, because no key is added
+/// below a revoked one. `None` if the valid keys must be read again under the lock.
 pub(super) async fn precheck_tree(
     connection: &mut Connection,
     consumer: MembershipId,

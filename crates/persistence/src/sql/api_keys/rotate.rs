@@ -113,7 +113,7 @@ pub(super) async fn precheck(
     check_depth(connection, &new, &act).await
 }
 
-/// That there is room in the key tree below the key that rotates another one.
+/// Checks that the maximum depth allows a key below the one that rotates another.
 async fn check_depth(
     connection: &mut Connection,
     new: &NewRotation,

@@ -1,13 +1,12 @@
 //! Searches of the audit log. Actor, action and subject each have an index that continues with the order of
 //! the list: a page of a search by one of them costs only its own size, however large the log is and however
-//! old the page. Days narrow the search in any of these indexes. On SQLite, a search that nobody waits for
-//! any more ends.
+//! old the page. Days narrow the search in any of these indexes. On SQLite, a cancelled search ends.
 //!
 //! A search by two of them may have to scan a whole index: many events by one user and many of one action,
 //! with none in common. An index for the most common pair would help only that pair, and slow down every
 //! write. So the index of the most selective criterion is scanned, and at most [`SCAN_LIMIT`] of its events
-//! for one page. If the page is not full then, it leads on from where the scan ended. So is the
-//! installation's log for an actor or an action.
+//! for one page. If the page is not full then, the next page continues where the scan ended. Searches of the
+//! installation's log for an actor or an action work likewise.
 
 mod criterion;
 

@@ -63,7 +63,7 @@ impl ReachableProjects for Store {
     }
 }
 
-/// By descending identifier.
+/// The projects that the consumer reaches, by descending identifier.
 async fn reached(
     connection: &mut Connection,
     consumer: MembershipId,

@@ -68,7 +68,7 @@ async fn import_keeps_commit_order_and_positions_of_events(from: Database) {
     }
 }
 
-/// As the version before writes them, which knows nothing of numbers.
+/// Writes events as a previous version without numbers would.
 async fn events_inserted_outside_the_store_are_numbered(database: Database) {
     let recorded = record_against_time(&database.store, 2).await;
     let moment = if database.is_postgres() { "now()" } else { "0" };

@@ -1,4 +1,4 @@
-//! One act that ends more keys than anybody has.
+//! Acts that each revoke more keys than any consumer has.
 
 use crate::both::changes::Change;
 use crate::both::scene::Scene;
@@ -11,7 +11,7 @@ on_both!(
 
 const THOUSANDS: usize = 5_000;
 
-/// Bob has so many keys, all but one made with that one.
+/// Bob has [`THOUSANDS`] keys, all but one created with that one.
 async fn scene_of_thousands(database: Database) -> Scene {
     let scene = Scene::new(database).await;
     let database = &scene.database;

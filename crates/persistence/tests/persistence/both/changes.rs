@@ -1,4 +1,4 @@
-//! Every change that the audit log tells of, and by which ways it comes about.
+//! Every change that the audit log records, and the ways in which it is made.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ pub(crate) enum Change {
     SignIn,
     SignInInstead,
     SignInWithWrongPassword,
-    SignInAsNobody,
+    SignInAsUnknownUser,
     SignOut,
     EndSession,
     EndOtherSessions,
@@ -129,7 +129,7 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
                 Change::SignIn,
                 Change::SignInInstead,
                 Change::SignInWithWrongPassword,
-                Change::SignInAsNobody,
+                Change::SignInAsUnknownUser,
             ],
         ),
         Action::SignOut => (&[], &[Change::SignOut, Change::SignInInstead]),
@@ -293,7 +293,7 @@ impl Scene {
                 sign_in.sign_in(attempt).await?;
             }
             Change::SignInWithWrongPassword => drop(sign_in.sign_in(attempt("ada", "guess")).await?),
-            Change::SignInAsNobody => drop(sign_in.sign_in(attempt("nobody", "guess")).await?),
+            Change::SignInAsUnknownUser => drop(sign_in.sign_in(attempt("nobody", "guess")).await?),
             Change::SignOut => sign_in.sign_out(&self.here, source).await?,
             Change::EndSession => {
                 let there = self.there.session.id;
@@ -463,7 +463,7 @@ impl Scene {
         Ok(())
     }
 
-    /// What a server does after a request with a key that no longer works.
+    /// Records a use of a key that no longer works, as a server does after the request.
     async fn report_refused_use(&self) -> Attempt {
         let uses = Arc::new(RefusedUses::new(1));
         uses.note(RefusedUse {

@@ -1,4 +1,4 @@
-//! Nothing is removed on the word of one clock.
+//! Retention does not rely on a single clock.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ async fn present(database: &Database) -> DateTime<Utc> {
     database.texts(now).await.concat().parse().expect("a moment")
 }
 
-/// Everything of an installation goes after 30 days, by the clock of a server that says it is this late.
+/// Retention with periods of 30 days, on a server whose clock shows `now`.
 fn retention(scene: &Scene, now: DateTime<Utc>) -> Retention {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock::at(&now.to_rfc3339()));
     let days = TimeDelta::days(30);
@@ -113,7 +113,7 @@ async fn server_clock_400_days_ahead_removes_nothing(database: Database) {
         assert!(matches!(refused, RetentionError::Clock(_)), "{refused:?}");
     }
     assert_eq!(scene.database.count("audit_events").await, before);
-    // Once the clock is set, everything goes on.
+    // Once the clock is set, retention works again.
     assert!(retention(&scene, now).begin().await.is_ok());
 }
 

@@ -28,10 +28,11 @@ on_both!(
     corrupt_audit_event_is_named,
 );
 
-/// What a reader ends with, without what it read.
+/// The result of a read, without its value.
 type Read = Result<(), StorageError>;
 
-/// Spoils one row in each of these ways, and sees that every reader names the column; then mends it.
+/// Corrupts one row in each of these ways, checks that every reader's error names the column, and repairs the
+/// row.
 async fn assert_named(
     scene: &Scene,
     (table, id): (&'static str, Uuid),

@@ -1,5 +1,5 @@
-//! A chain of more dead keys than any consumer has, each created by the one before it and then revoking that
-//! one. What a key can do all day must not keep anybody from revoking.
+//! A chain of more dead keys than any consumer has, in which each key was created by the one before it and
+//! then revoked that one. However long such a chain is, keys can be revoked.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -26,7 +26,7 @@ fn id(number: usize) -> ApiKeyId {
     ApiKeyId::from_uuid(Uuid::from_u128(0x7000_8000 << 64 | number as u128))
 }
 
-/// Adds a chain of so many dead keys below one.
+/// Adds a chain of `length` dead keys below a key.
 async fn add_dead_chain(scene: &Scene, below: ApiKeyId, length: usize) {
     let database = &scene.database;
     let first = database.id(below.as_uuid());

@@ -21,7 +21,7 @@ pub(crate) enum FirstRunChange {
     CompleteFromCommandLine,
 }
 
-/// The password of everybody.
+/// The password of all users.
 pub(crate) const PASSWORD: &str = "quiet otters read maps";
 
 pub(crate) struct FirstRun {

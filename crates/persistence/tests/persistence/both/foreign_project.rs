@@ -1,5 +1,5 @@
-//! A row that no port can make, but a careless hand can: somebody in a project of an organization that is not
-//! theirs.
+//! A row that no port creates, but a manual change of the database can: a member in a project of another
+//! organization.
 
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::ReachableProjects;

@@ -1,4 +1,4 @@
-//! A key tree of more keys than anybody has, nearly all of them dead.
+//! A key tree of more keys than any consumer has, nearly all of them dead.
 
 use std::num::NonZeroU32;
 

@@ -1,4 +1,4 @@
-//! What is left of a membership that has ended.
+//! The rows that remain of a membership that has ended.
 
 use keyward_domain::audit::RequestSource;
 

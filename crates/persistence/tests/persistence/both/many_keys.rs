@@ -27,7 +27,7 @@ on_both!(
 
 const KEYS: u32 = 11_000;
 
-/// Of these, the first have a word in their name that the others have not.
+/// The number of oldest keys, whose names contain a word that the others do not contain.
 const OLD: u32 = 5_500;
 
 /// A key, as far as the lists here depend on it.

@@ -1,4 +1,4 @@
-//! A user with more sessions than anybody may have any more.
+//! A user with more sessions than the limit.
 
 use keyward_domain::id::SessionId;
 use keyward_domain::sign_in::session::Session;

@@ -1,4 +1,4 @@
-//! What a newer version recorded is read beside it, by words that mean nothing here.
+//! Actions and subjects of a newer version are read as words, without knowing what they mean.
 
 use keyward_domain::audit::{Action, AuditEvent, Outcome, Subject};
 use keyward_domain::page::{PageRequest, PageSize};
@@ -13,7 +13,7 @@ on_both!(
     event_of_a_newer_version_is_transferred_unchanged,
 );
 
-/// A newer version has rotated a set of keys, which this one has never heard of.
+/// Records an event as a newer version would, with an action and subjects that this version does not know.
 async fn record_newer_event(database: &Database) {
     let (now, id) = if database.is_postgres() {
         ("current_timestamp(3)", "'00000000-0000-7000-8000-00000000beef'")

@@ -1,4 +1,4 @@
-//! Frequent questions, really asked: whatever a port method asks for them, the database answers by an index.
+//! The query plans of frequent requests: each port method is called, and all its queries must use an index.
 
 mod ends;
 mod people;
@@ -51,8 +51,7 @@ impl Listening {
         &*self.asked.store
     }
 
-    /// What was asked last was answered by these indexes, however many rows there are: nothing is gone
-    /// through or sorted.
+    /// Asserts that the last queries used these indexes, and neither scanned nor sorted rows.
     async fn expect(&self, question: &str, of_postgres: &[&str], of_sqlite: &[&str]) {
         let plans = self.asked.plans(&self.scene.database).await;
         let steps: String = plans.iter().map(described).collect();
@@ -66,8 +65,8 @@ impl Listening {
     }
 }
 
-/// Enough of everything for PostgreSQL to tell indexes apart. It looks at what was added by itself, but when
-/// it likes to.
+/// Adds enough rows for PostgreSQL to choose between indexes, and analyzes them, since autovacuum does so at
+/// a time of its own.
 async fn add_many(scene: &Scene) {
     const MANY: usize = 2_000;
     let database = &scene.database;
@@ -115,7 +114,7 @@ fn described(plan: &Plan) -> String {
     format!("-- {statement}\n{}\n", plan.steps)
 }
 
-/// Whether a step reads a whole table, or sorts what it has found.
+/// Whether a step reads a whole table, or sorts rows.
 fn goes_through(step: &str) -> bool {
     const SMALL: [&str; 5] = [
         "installation",
@@ -327,7 +326,7 @@ async fn retention_queries_use_an_index(database: Database) {
     const ALL: u32 = 500;
     let listening = Listening::to(database).await;
     let (scene, store) = (&listening.scene, listening.store());
-    // Keys with parents, or nobody would look for their children.
+    // Keys with parents, because queries look for children only of such keys.
     let parent = scene.database.id(scene.key.as_uuid());
     let below = format!("UPDATE api_keys SET adoptive_parent_key_id = {parent} WHERE revoked_at IS NOT NULL");
     scene.database.execute(&below).await;

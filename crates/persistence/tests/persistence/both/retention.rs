@@ -47,13 +47,13 @@ async fn event_removal_respects_event_time_and_identifier_time(database: Databas
     let scene = Scene::new(database).await;
     let (make, day) = (&scene.make, TimeDelta::days(1));
     let begun = make.clock.now();
-    // Whoever made this identifier has a clock that is a day ahead.
+    // An event with an identifier from a clock that is a day ahead.
     make.clock.advance(day);
     let mut ahead = make
         .act(Actor::Administrator)
         .event(Action::CreateSetupLink, Subject::Installation);
     ahead.at = begun;
-    // And this one has a clock that is a day behind.
+    // An event with an identifier from a clock that is a day behind.
     let mut behind = make
         .act(Actor::Administrator)
         .event(Action::CreateSetupLink, Subject::Installation);

@@ -125,7 +125,7 @@ impl UseCases {
 
 /// Ada and Carol are owners, Bob is a member and in one of the projects, and Dave is in another organization,
 /// of Ada's, where new keys may not manage keys. Bob has a key and a key made with it; Ada is signed in
-/// twice, and both owners have invited somebody.
+/// twice, and both owners have an open invitation.
 pub(crate) struct Scene {
     pub(crate) database: Database,
     pub(crate) make: Builder,
@@ -262,7 +262,7 @@ pub(crate) fn draft() -> InvitationDraft {
     }
 }
 
-/// Somebody comes with a password.
+/// A sign-in attempt with a password.
 pub(crate) fn attempt<'a>(username: &'a str, password: &str) -> SignInAttempt<'a> {
     SignInAttempt {
         username,
@@ -274,7 +274,7 @@ pub(crate) fn attempt<'a>(username: &'a str, password: &str) -> SignInAttempt<'a
     }
 }
 
-/// What an administrator says about a new user.
+/// An administrator's input for a new user.
 pub(crate) fn new_user(organization: &Organization, username: &str, role: Role) -> AccountDraft {
     AccountDraft {
         organization: organization.slug.clone(),
@@ -325,7 +325,7 @@ pub(crate) async fn add_project(use_cases: &UseCases, authority: &Authority, nam
     added.expect("a project")
 }
 
-/// What somebody says about a new key.
+/// A holder's input for a new key.
 pub(crate) fn key_draft(name: &str) -> KeyDraft {
     KeyDraft::named(KeyName::parse(name).expect("a name"))
 }

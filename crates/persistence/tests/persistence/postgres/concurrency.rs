@@ -44,7 +44,7 @@ async fn at_once<T: Send + 'static>(fixture: &Fixture, changes: Vec<Change<T>>) 
                    AND wait_event_type = 'Lock'";
     let begun = Instant::now();
     while count(&fixture.client, waiting).await < expected {
-        assert!(begun.elapsed() < DEADLINE, "not everybody waits");
+        assert!(begun.elapsed() < DEADLINE, "some tasks do not wait");
     }
     lock.rollback().await.expect("the lock is let go");
     let results = join_all(tasks).await;
@@ -69,7 +69,7 @@ async fn concurrent_changes_on_many_servers_admit_exactly_the_burst() {
         })
         .collect();
     let before = count(&fixture.client, "api_keys").await;
-    // The key that is there has been a change of its own.
+    // The creation of the existing key counted as a change.
     let forget = "UPDATE memberships SET changes_empty_at = NULL";
     fixture.client.batch_execute(forget).await.expect("forgotten");
     let results = at_once(&fixture, changes).await;

@@ -21,7 +21,7 @@ use crate::postgres::proxy::Proxy;
 
 /// The deadline that the API promises.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-/// So does it promise to be back.
+/// The time to recovery that the API promises.
 const RECOVER_WITHIN: Duration = Duration::from_secs(5);
 /// The delay that is allowed on a busy machine.
 const GRACE: Duration = Duration::from_secs(3);
@@ -258,7 +258,7 @@ async fn revocation_succeeds_although_the_preceding_read_stalls() {
     (config.answer_timeout, config.outcome_timeout) = (Duration::from_secs(8), Duration::from_secs(9));
     let store = store(config);
     until_it_works("a read", async || read(&store).await).await;
-    // The look finds the connection that is there, the change makes one.
+    // The precheck uses the existing connection, and the change opens a new one.
     proxy.fall_silent();
     proxy.speak_to_newcomers();
 

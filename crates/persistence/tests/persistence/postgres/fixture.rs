@@ -68,11 +68,11 @@ pub(crate) async fn count(client: &Client, table: &str) -> i64 {
 
 /// A read of the keys' table that has a connection of its own.
 pub(crate) async fn read(store: &PostgresStore) -> Result<(), StorageError> {
-    let (nobody, nothing) = (
+    let (consumer, key) = (
         MembershipId::from_uuid(Uuid::max()),
         ApiKeyId::from_uuid(Uuid::max()),
     );
-    assert_eq!(ApiKeys::find(store, nobody, nothing).await?, None);
+    assert_eq!(ApiKeys::find(store, consumer, key).await?, None);
     Ok(())
 }
 

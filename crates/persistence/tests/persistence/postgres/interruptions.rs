@@ -149,7 +149,7 @@ async fn read_on_a_killed_connection_is_retried_once() {
         let found = read.await.expect("no panic");
         match kills {
             1 => assert!(found.expect("an answer").is_some()),
-            // No read is asked for ever.
+            // A read is repeated only once.
             _ => assert!(matches!(found, Err(StorageError::Unavailable(_))), "{found:?}"),
         }
     }

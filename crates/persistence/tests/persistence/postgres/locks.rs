@@ -172,7 +172,8 @@ async fn successor_made_during_retention_stays_in_its_key_tree() {
     revoke_alone(&scene, &bob, scene.child).await;
     scene.make.clock.advance(IdempotencyKey::REMEMBERED);
 
-    // The rotation has read where the key stands, and waits to let the first key forget the request.
+    // The rotation has read the place of the key in its tree, and waits to clear the idempotency key of the
+    // first key.
     let held = scene.database.lock_row("api_keys", first.as_uuid()).await;
     let rotating = tokio::spawn(async move { keys.rotate(&bob, key, rotation, again, source).await });
     while scene.database.count(WAITS_FOR_LOCK).await == 0 {
@@ -290,14 +291,14 @@ async fn due_keys_of_a_locked_consumer_delay_no_others() {
     assert_eq!(record().await, 2);
 }
 
-/// Purges without waiting for anybody.
+/// Purges without waiting for a lock.
 async fn remove_dead_keys(scene: &Scene) -> u32 {
     let removing = scene.database.store.remove_dead_keys(scene.make.clock.now(), 500);
     let removed = timeout(Duration::from_secs(10), removing).await;
     removed.expect("no wait for a lock").expect("a removal")
 }
 
-/// Purges all of Bob's ended keys without waiting for anybody for long.
+/// Purges all of Bob's ended keys without waiting long for a lock.
 async fn remove_surplus_keys(scene: &Scene) -> u32 {
     let surplus = SurplusKeys {
         consumer: scene.bob.membership.id,

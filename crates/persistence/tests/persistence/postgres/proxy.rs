@@ -96,7 +96,7 @@ impl Proxy {
         self.silent_before.send_replace(0);
     }
 
-    /// New connections work; those that there are stay silent for ever.
+    /// New connections work; existing ones stay silent.
     pub(crate) fn speak_to_newcomers(&self) {
         let newcomers_from = *self.connections.borrow();
         self.silent_before.send_replace(newcomers_from);

@@ -37,7 +37,7 @@ impl Far {
         }
     }
 
-    /// The round trips of something, once the connection is there and knows the statements.
+    /// The round trips of `change`, once the connection is open and has prepared the statements.
     async fn round_trips(&self, mut change: impl AsyncFnMut()) -> u32 {
         change().await;
         let before = self.proxy.round_trips();

@@ -47,7 +47,7 @@ async fn search_index_has_few_different_entries() {
     assert_eq!(row.get::<_, i64>("grams"), 3 * 64, "of 20,000 characters");
 }
 
-/// Else a search for digits would read keys that have none.
+/// Otherwise a search for digits would read keys without digits.
 #[tokio::test]
 async fn search_index_distinguishes_common_characters() {
     let fixture = Fixture::new().await;

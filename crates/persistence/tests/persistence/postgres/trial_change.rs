@@ -19,7 +19,7 @@ async fn trial_change_adds_no_row() {
 async fn trial_change_writes_a_one_mebibyte_temporary_file_beside_tables() {
     let fixture = Fixture::new().await;
     let name = fixture.database.name();
-    // A session's figures are there when it has ended.
+    // A session's statistics are available once it has ended.
     let asked_for = async |limit: &str| -> i64 {
         fixture
             .execute(&format!("ALTER DATABASE {name} SET temp_file_limit = '{limit}'"))

@@ -38,7 +38,7 @@ pub(crate) fn say(words: impl std::fmt::Display) {
         .expect("the parent listens");
 }
 
-/// Waits until the parent lets it go on, so that several children begin at the same moment.
+/// Waits for a signal of the parent, so that several children begin at the same time.
 pub(crate) fn wait_for_the_others() {
     say("ready");
     let mut line = String::new();

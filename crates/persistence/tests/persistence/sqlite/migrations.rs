@@ -86,7 +86,7 @@ async fn older_schema_is_unchanged_until_migrated() {
     assert_ne!(catalogue(&directory), before);
     assert_eq!(newer.migrate().await.expect("nothing to do"), Migrated::Nothing);
     assert!(newer.is_ready().await.expect("the database answers"));
-    // The older version goes on beside it.
+    // The older version still works beside it.
     let compatible = SchemaState::NewerCompatible { newest: to };
     assert_eq!(older.inspect_schema().await.expect("a look"), compatible);
     assert!(older.is_ready().await.expect("the database answers"));

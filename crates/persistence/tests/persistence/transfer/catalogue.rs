@@ -1,4 +1,4 @@
-//! Nothing that a database keeps is missing from an export.
+//! An export contains all tables and columns.
 
 use std::collections::BTreeMap;
 

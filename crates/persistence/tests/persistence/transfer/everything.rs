@@ -14,10 +14,10 @@ fn bytes(count: usize, byte: u8) -> String {
     format!("{byte:02x}").repeat(count)
 }
 
-/// Every kind of text that somebody may have typed as a name.
+/// All kinds of text that a name may contain.
 const WORDS: &str = r#"Ünï \"quoted\" \\ 名前 שלום 👩‍💻 é ’"#;
 
-/// What only stands where nobody reads it as a name.
+/// A text for columns that the domain does not parse.
 const ANYTHING: &str = r#"ünï \"quoted\" \\ \t \u0001 \u007f’"#;
 
 /// More than the few batches that may wait between a stream and a database.

@@ -1,4 +1,4 @@
-//! Whoever else uses a database while it is imported into.
+//! Other connections that use a database during an import.
 
 use std::io::{self, Cursor, Read};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 use crate::database::Database;
 use crate::transfer::everything::everything;
 
-/// Gives everything but the last line, says so, and gives the last line only when it is let go on.
+/// Returns everything but the last line, reports that, and waits before it returns the last line.
 struct Held {
     lines: Cursor<String>,
     last_line: Cursor<String>,
@@ -25,14 +25,15 @@ impl Read for Held {
         }
         if let Some(at_last_line) = self.at_last_line.take() {
             at_last_line.send(()).expect("the test waits");
-            // An error when the test has gone: the export is cut off then.
+            // An error if the test has ended: the export is cut off then.
             self.go_on.recv().map_err(io::Error::other)?;
         }
         self.last_line.read(buffer)
     }
 }
 
-/// Does something when all rows were given and nothing is decided yet, and says whether the import succeeded.
+/// Runs `meanwhile` after all rows were read and before the import commits. Returns whether the import
+/// succeeded.
 async fn import_and_meanwhile(database: &Database, meanwhile: impl AsyncFnOnce(), last_line: bool) -> bool {
     let everything = everything().await;
     let end = everything.find("{\"end\"").expect("a last line");

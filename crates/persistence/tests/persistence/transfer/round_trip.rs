@@ -1,4 +1,4 @@
-//! What was exported is what is imported.
+//! An import restores what was exported.
 
 use crate::database::Database;
 use crate::transfer::everything::{EVENTS, everything, export_of, finished, installation};

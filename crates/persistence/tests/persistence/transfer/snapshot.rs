@@ -12,7 +12,7 @@ use crate::database::Database;
 use crate::exports::Output;
 use crate::transfer::everything::{everything, id};
 
-/// Says when the first bytes come, and takes them only when it is let go on.
+/// Reports the first write, and accepts it only after a signal.
 struct Held {
     came: Option<Sender<()>>,
     go_on: Receiver<()>,

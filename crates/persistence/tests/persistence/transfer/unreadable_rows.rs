@@ -1,4 +1,4 @@
-//! What the domain could not read back from a database is not taken into one.
+//! An import refuses rows that the domain could not read back.
 
 use crate::database::Database;
 use crate::schema_file::texts_of_keys;

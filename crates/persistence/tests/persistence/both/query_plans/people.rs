@@ -42,8 +42,8 @@ async fn people_and_project_queries_use_an_index(database: Database) {
         )
         .await;
 
-    let (everybody, last) = (MemberFilter::new(None), Some(scene.bob.membership.id));
-    MemberStore::list(store, organization, everybody, page(last), now())
+    let (all, last) = (MemberFilter::new(None), Some(scene.bob.membership.id));
+    MemberStore::list(store, organization, all, page(last), now())
         .await
         .expect("a page");
     let index = "memberships_organization_id_id_idx";
