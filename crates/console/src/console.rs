@@ -16,7 +16,7 @@ use keyward_domain::sources::Sources;
 /// The console and what it works with.
 #[derive(Clone)]
 pub struct Console {
-    /// The first run.
+    /// The use case of the first-run setup.
     pub setup: Setup,
     /// Signing in and out, and who is signed in.
     pub sign_in: SignIn,
@@ -40,9 +40,9 @@ pub struct Console {
     pub joining: Joining,
     /// The keys of whole organizations, for their owners.
     pub organization_keys: OrganizationKeys,
-    /// The audit log.
+    /// The audit log of one organization, for its owners.
     pub audit_trail: AuditTrail,
-    /// For how long its events are kept; for ever if none.
+    /// How long audit events are kept; `None` if they are never removed.
     pub audit_events_kept_for: Option<TimeDelta>,
     /// A user's own sessions and password.
     pub own_account: OwnAccount,

@@ -81,7 +81,7 @@ impl<T> Cookie<T> {
         response.headers_mut().append(header::SET_COOKIE, header);
     }
 
-    /// Makes the browser forget it. A `__Host-` cookie is removed only by the same attributes.
+    /// Makes the browser delete it. A `__Host-` cookie is only deleted with the same attributes.
     pub(crate) fn remove(&self, response: &mut Response, public_url: &PublicUrl) {
         let header = self.header(public_url, "", Some(TimeDelta::zero()));
         response.headers_mut().append(header::SET_COOKIE, header);

@@ -18,8 +18,8 @@ struct ErrorTemplate<'a> {
     menu: Option<UserMenu>,
 }
 
-/// The page for an error status, with the request id and links to go on. It uses nothing that can fail, so that the
-/// front door can use it too.
+/// The page for an error status, with the request id and links to other pages. It calls nothing that can
+/// fail, so that the front door can use it, too.
 #[must_use]
 pub fn error_page(status: StatusCode, request_id: &str) -> Response {
     ErrorPage::new(status).into_response(request_id)

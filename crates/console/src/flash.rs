@@ -98,7 +98,7 @@ messages! {
         /// The form was sent twice.
         InvitationAlreadyCreated = "invitation-already-created",
         InvitationRevoked = "invitation-revoked",
-        /// It had expired.
+        /// The invitation had expired before.
         InvitationDeleted = "invitation-deleted",
         /// A user joined with it before it could be revoked.
         InvitationUsed = "invitation-used",

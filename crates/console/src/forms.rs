@@ -33,8 +33,8 @@ const MAX_BYTES_OF_STRANGER: usize =
 /// Hangul syllable may come as three letters of three bytes, and each byte as three (`%E1`).
 const MAX_BYTES_OF_CHARACTER: usize = 3 * 3 * 3;
 
-// The names of the fields, the token of a link and the username are in the last KiB; and the sign-in form has, beside the
-// password, a path to go on to.
+// The names of the fields, the token of a link and the username are in the last KiB; and the sign-in form
+// has, beside the password, the path of the next page.
 const _: () = assert!(
     MAX_BYTES_OF_STRANGER >= MAX_BYTES_OF_CHARACTER * Password::MAX + 3 * LocalPath::MAX + 1024,
     "the sign-in form fits"
@@ -70,7 +70,7 @@ impl Fields {
         Ok(Self(fields))
     }
 
-    /// Those of a request's URL.
+    /// The fields in a request's URL.
     pub(crate) fn in_query(request: &Request) -> Result<Self, Refusal> {
         let query = request.uri().query().unwrap_or_default();
         Self::parse(query).map_err(|_| Refusal::BadUrl)
@@ -140,7 +140,7 @@ fn decoded(text: &str) -> Result<String, Refusal> {
 /// was rendered; the form is not carried out for them.
 pub(crate) struct Sent<Sender>(pub(crate) Sender, pub(crate) Fields, pub(crate) RequestSource);
 
-/// A form of anybody.
+/// A form of any visitor, signed in or not.
 pub(crate) type VisitorForm = Sent<Visitor>;
 /// A form of a signed-in user.
 pub(crate) type UserForm = Sent<User>;

@@ -2,7 +2,7 @@
 
 use poem::http::{HeaderMap, HeaderValue, header};
 
-/// Nothing but our own files, no inline script or style, no frames, no forms to elsewhere.
+/// Allows only files of this server: no inline script or style, no frames, no forms to other servers.
 const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
      connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",

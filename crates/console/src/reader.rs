@@ -27,7 +27,7 @@ use crate::refusal::Refusal;
 use crate::return_page::return_page;
 use crate::viewer::signed_in;
 
-/// What every page needs.
+/// The parts of a request that every page needs.
 pub(crate) struct Visit {
     pub(crate) console: Arc<Console>,
     /// All data on a page is as of this time.

@@ -28,7 +28,7 @@ pub(crate) enum Refusal {
     /// The path takes other methods only.
     #[error("the method is not allowed")]
     MethodNotAllowed {
-        /// Those it takes.
+        /// The allowed methods, for the header `Allow`.
         allow: &'static str,
     },
     /// The request leads elsewhere: to the sign-in page, or to the same page without a token in its URL.

@@ -1,4 +1,4 @@
-//! Where people return to after sign-in.
+//! The page to which users return after sign-in.
 
 use crate::local_path::LocalPath;
 use crate::paths;

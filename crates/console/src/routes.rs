@@ -159,13 +159,13 @@ pub fn operation(response: &Response) -> Option<&str> {
     operation.map(|operation| &*operation.0)
 }
 
-/// Everything that can be asked of the console, as method and path, with `:name` in the place of what differs.
+/// All operations of the console by method and path, with `:name` for parameters.
 #[must_use]
 pub fn operations() -> Vec<(&'static str, String)> {
     table().operations
 }
 
-/// The whole console.
+/// All routes of the console.
 pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
     let guarding = Arc::clone(&console);
     let route = table().route.data(console);

@@ -6,7 +6,8 @@ use keyward_domain::user::User;
 /// The signed-in user, and their organizations.
 pub(crate) struct UserMenu {
     pub(crate) user: User,
-    /// Where the viewer can switch to: all their organizations but the one that the page is of, if it is of one.
+    /// The organizations to which the viewer can switch: all of the viewer's but the one of the page, if it
+    /// has one.
     pub(crate) organizations: Vec<Organization>,
 }
 

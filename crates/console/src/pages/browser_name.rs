@@ -14,7 +14,7 @@ const BROWSERS: [(&str, &str); 7] = [
     ("Safari/", "Safari"),
 ];
 
-/// Likewise for systems.
+/// Operating systems, by a part of the header `User-Agent`.
 const SYSTEMS: [(&str, &str); 7] = [
     ("iPhone", "iPhone"),
     ("iPad", "iPad"),

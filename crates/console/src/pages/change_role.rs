@@ -24,7 +24,6 @@ struct ChangeRolePage {
     settings: Settings,
     member: MemberProfile,
     is_viewer: bool,
-    /// The new role.
     role: Role,
     /// How many invitations an owner has open, which are revoked with the role.
     open_invitations: u64,

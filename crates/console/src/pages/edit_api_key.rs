@@ -114,7 +114,7 @@ pub(crate) async fn submit(
             let successor = live_successor(&key, &member, now).await?;
             let is_saved =
                 key.is_valid(now) && key.clone().apply(&edit, successor, longest, by) == Ok(vec![]);
-            // If it is saved already, the form was sent twice, or somebody else made the same change.
+            // If it is saved already, the form was sent twice, or the same change was made elsewhere.
             if !is_saved {
                 let (list, others) = (
                     page.list.clone(),

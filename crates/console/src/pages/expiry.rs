@@ -36,7 +36,7 @@ pub(super) struct ExpiryForm {
 /// When the key is to expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExpiryChoice {
-    /// As planned now.
+    /// The planned end stays as it is.
     Keep,
     /// Never: it is valid until it is revoked.
     Never,

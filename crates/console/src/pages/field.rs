@@ -12,9 +12,9 @@ use crate::wait::Wait;
 pub(super) struct Field {
     /// The typed value; never a password.
     pub(super) value: String,
-    /// A sentence.
+    /// A full sentence for the reader.
     pub(super) error: Option<String>,
-    /// After which the same may be right.
+    /// How long the reader has to wait before the next attempt.
     pub(super) wait: Option<Wait>,
     /// Whether the page opens with the cursor here.
     pub(super) focused: bool,

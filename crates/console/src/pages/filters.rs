@@ -36,7 +36,7 @@ pub(super) fn grouped<T: Display>(number: T, _: &dyn Values) -> askama::Result<S
     Ok(grouped_digits(number))
 }
 
-/// Likewise, outside of templates.
+/// The same outside of templates.
 pub(super) fn grouped_digits(number: impl Display) -> String {
     let digits = number.to_string();
     let mut text = String::new();

@@ -39,7 +39,7 @@ pub(super) struct Keys<Key> {
     pub(super) count: usize,
     /// How many of them were used in the last 7 days.
     pub(super) recently_used: u32,
-    /// Those used most recently. Key trees whose keys were used last come first.
+    /// The most recently used keys. Key trees whose keys were used last come first.
     pub(super) shown: Vec<StoppingKey<Key>>,
     /// The number of these that are shown at first; the others are folded.
     in_sight: usize,
@@ -97,7 +97,7 @@ impl ViewedKey for HeldKey {
 }
 
 impl MembershipEndPreview<ApiKey> {
-    /// As the member who leaves sees it.
+    /// The preview for a member who leaves.
     pub(super) async fn on_leaving(member: &Member) -> Self {
         let all_keys = paths::ApiKeys(member.slug()).to_string();
         let keys = own_keys(member);
@@ -106,7 +106,7 @@ impl MembershipEndPreview<ApiKey> {
 }
 
 impl MembershipEndPreview<HeldKey> {
-    /// As an owner who removes the member sees it.
+    /// The preview for an owner who removes the member.
     pub(super) async fn on_removal(owner: &Owner, holder: &MemberProfile) -> Self {
         let all_keys = keys_of(owner.slug(), holder.membership.id, OrganizationKeyTab::Valid);
         let keys = held_keys(owner, holder);

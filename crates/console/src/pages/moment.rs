@@ -19,7 +19,7 @@ pub(super) fn in_utc(text: &str) -> Option<DateTime<Utc>> {
     moment.map(|moment| moment.and_utc())
 }
 
-/// Writes it so.
+/// Formats a time as [`TO_THE_SECOND`].
 pub(super) fn to_the_second(moment: DateTime<Utc>) -> String {
     moment.format(TO_THE_SECOND).to_string()
 }

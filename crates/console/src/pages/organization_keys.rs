@@ -32,7 +32,7 @@ use crate::refusal::{Refusal, cutoff_too_recent};
 
 /// The choices for the filter of unused keys, in days.
 const UNUSED_DAYS: [u16; 4] = [30, 90, 180, 365];
-/// Likewise for keys that expire.
+/// The choices for the filter of keys that expire, in days.
 const EXPIRING_DAYS: [u16; 3] = [7, 30, 90];
 
 #[derive(Template)]
@@ -143,7 +143,7 @@ impl Asked {
         })
     }
 
-    /// Likewise, for the page for revocation.
+    /// The same for the page for revocation.
     pub(super) fn read_for_revocation(owner: &Owner, query: &Fields) -> Result<Self, Refusal> {
         let asked = Self::read(owner, query)?;
         let holder: Option<MembershipId> = query
@@ -279,11 +279,11 @@ impl OrganizationKeysPage {
         longest.end_of_existing_key(key.created_at, self.now)
     }
 
-    fn whatever_their_life(&self) -> String {
+    fn without_life_filter_url(&self) -> String {
         self.list.keeping(SHORTENED_BY, None::<u16>).first_page_url()
     }
 
-    fn of_everybody(&self) -> String {
+    fn without_holder_filter_url(&self) -> String {
         self.list.keeping("holder", None::<&str>).first_page_url()
     }
 

@@ -29,7 +29,6 @@ struct ProjectPage<'a> {
     notice: Option<Notice>,
     public_url: &'a PublicUrl,
     overview: ProjectOverview,
-    /// The new name.
     name: Field,
     /// The name that the form was opened with.
     name_seen: String,

@@ -243,14 +243,14 @@ async fn only_owners_of_the_organization_invite_and_revoke_invitations() {
             assert_eq!(browser.post(path, &[]).await.status, 404, "{username} {path}");
         }
     }
-    let nobody = running.visitor();
+    let visitor = running.visitor();
     assert!(
-        send(&nobody, &idempotency_key, "Friend", "owner")
+        send(&visitor, &idempotency_key, "Friend", "owner")
             .await
             .location()
             .starts_with("/sign-in")
     );
-    assert!(nobody.post(&path, &[]).await.location().starts_with("/sign-in"));
+    assert!(visitor.post(&path, &[]).await.location().starts_with("/sign-in"));
     let invited = installation.store.events().len() - events;
     assert_eq!(invited, 4, "the two sign-ins only, in two logs each");
     assert_eq!(running.visitor().open(&link).await.status, 200);

@@ -78,7 +78,7 @@ async fn repeated_leaving_waits_for_all_servers_too() {
         assert_eq!(waits.0.load(Ordering::SeqCst), count);
     }
     assert_eq!(running.visitor().post(LEAVE, &CONFIRM).await.status, 303);
-    assert_eq!(waits.0.load(Ordering::SeqCst), 2, "strangers wait for nobody");
+    assert_eq!(waits.0.load(Ordering::SeqCst), 2, "strangers do not wait");
 }
 
 #[tokio::test]
@@ -173,7 +173,7 @@ async fn last_owner_sees_why_leaving_is_impossible() {
         );
         assert!(!page.shows("Leave organization</") && !page.shows(&format!("href=\"{LEAVE}\"")));
     }
-    assert!(!form.shows("role=\"alert\""), "nobody did anything wrong");
+    assert!(!form.shows("role=\"alert\""), "no error is shown");
 
     let refused = owner.post(LEAVE, &CONFIRM).await;
     assert_eq!(refused.status, 409);

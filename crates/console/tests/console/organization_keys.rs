@@ -40,7 +40,8 @@ impl Scene {
         Self::of(Running::new().await).await
     }
 
-    /// Of which the store takes three seconds for a batch of two keys, and fails in the batches so numbered.
+    /// A console whose store takes three seconds to revoke a batch of two keys, and fails in the batches with
+    /// the given numbers.
     async fn with_slow_revocations(failing: &'static [u32]) -> Self {
         let installation = TestInstallation::new();
         let slow = slow_revocations(&installation, failing);

@@ -154,11 +154,11 @@ async fn members_are_searched_and_added_to_a_project_individually() {
         .await;
     let page = browser.follow(&answer).await;
     assert!(page.shows("role=\"status\"") && page.shows("value=\"GRA\""));
-    assert!(!page.shows("name=\"member\""), "nobody is left to add");
+    assert!(!page.shows("name=\"member\""), "no member is left to add");
     assert!(reaches(&running, &key, &robots).await);
 
-    let nobody = browser.get(&path(&robots, "/add-members?search=mary")).await;
-    assert!(nobody.shows("No members match"));
+    let none = browser.get(&path(&robots, "/add-members?search=mary")).await;
+    assert!(none.shows("No members match"));
 }
 
 #[tokio::test]

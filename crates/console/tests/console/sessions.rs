@@ -93,7 +93,7 @@ async fn expired_session_redirects_to_sign_in_and_back() {
     let answer = visitor.get(&wanted).await;
     assert!(
         !visitor.follow(&answer).await.shows("You were signed out"),
-        "nobody was signed in"
+        "no user was signed in"
     );
     assert_eq!(sign_in.field("next"), wanted.replace('&', "&#38;"));
     let fields = [&[("next", wanted.as_str())], &CREDENTIALS[..]].concat();

@@ -1,5 +1,5 @@
-//! Who appears beside the viewer's own keys: the keys that created, revoked or replaced them, those that they
-//! replace, and the owners who revoked them.
+//! The keys and owners that are shown beside the viewer's own keys: keys that created, revoked or replaced
+//! them, those that they replace, and the owners who revoked them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -37,7 +37,7 @@ pub(in crate::pages) struct Person {
 
 /// Who created a key.
 pub(in crate::pages) enum Creator<'a> {
-    /// In the console.
+    /// The holder created it in the console.
     Holder,
     Key(&'a NamedKey),
     /// A key that is not kept any more.

@@ -225,7 +225,7 @@ const REFUSALS: [Refusal; 3] = [
     },
 ];
 
-/// The identifier that stands before this in the page's first address that ends so.
+/// The identifier before `end` in the page's first URL that contains `end`.
 fn id_before(page: &Answer, end: &str) -> String {
     let (before, _) = page.body.split_once(end).expect(end);
     before.rsplit_once('/').unwrap().1.to_owned()

@@ -12,7 +12,7 @@ struct Outage<'a> {
     take_down: fn(&mut Console, &TestInstallation),
     /// Pages of an owner that then fail.
     owner: &'a [&'a str],
-    /// And a member.
+    /// Pages of a member that then fail.
     member: &'a [&'a str],
 }
 
