@@ -13,7 +13,7 @@ pub(crate) struct SystemClock;
 impl Clock for SystemClock {
     #[expect(
         clippy::disallowed_methods,
-        reason = "the one place where time comes in; everybody else is given a `Clock`"
+        reason = "the only source of the time; all other code gets a `Clock`"
     )]
     fn now(&self) -> DateTime<Utc> {
         whole_milliseconds(SystemTime::now().into())

@@ -57,9 +57,9 @@ use crate::trial_changes::Changes;
 /// The maximum number of keys whose last use is kept in memory until it is written: some 10 MiB if this many
 /// are used in a minute.
 const RECENTLY_USED_KEYS: usize = 100_000;
-/// Of how many keys that no longer work a use waits in memory until it is reported: some 10 MiB.
+/// The maximum number of ended keys whose refused uses wait in memory to be reported, which take some 10 MiB.
 const REFUSED_KEYS: usize = 50_000;
-/// Of how many sessions it is kept in memory when they were last seen until that is written: some 5 MiB.
+/// The maximum number of sessions whose last visit waits in memory to be written, which take some 5 MiB.
 const SEEN_SESSIONS: usize = 100_000;
 /// The maximum size of the verification cache in bytes: a million keys with their organizations and projects
 /// (`docs/performance.md`).
@@ -183,7 +183,6 @@ impl Composition {
         Arc::new(self.replica_wait.clone())
     }
 
-    /// The first run.
     pub(crate) fn setup(&self) -> Setup {
         Setup::new(self.store.clone(), Arc::clone(&self.hasher), self.sources.clone())
     }

@@ -11,10 +11,9 @@ use std::time::Duration;
 use keyward_persistence::sqlite::{SqliteConfig, give_to_owner_of};
 use rustix::fs::OFlags;
 
-/// Where the embedded database is unless the options say otherwise: below the directory in which the command
-/// is run.
+/// The default directory of the embedded database, below the current directory of the command.
 const DEFAULT: &str = "keyward-data";
-/// The variable that names another.
+/// The variable that names another directory.
 pub(crate) const VARIABLE: &str = "KEYWARD_DATA_DIR";
 const LOCK_FILE: &str = "serve.lock";
 /// Longer than a command holds the lock to look whether a server runs.

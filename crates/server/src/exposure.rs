@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tracing::warn;
 
-/// Of those who are neither the owner nor of the group.
+/// The permission bits of users who are neither the owner nor in the group.
 const READ: u32 = 0o004;
 const WRITE: u32 = 0o002;
 

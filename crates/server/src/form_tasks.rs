@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// Forms that wait for a permission to go on, and a count of those that are done.
+    /// Forms that wait for a notification, the notification, and the number of completed forms.
     fn waiting_forms() -> (FormTasks, Arc<Notify>, Arc<Semaphore>) {
         let (go_on, done) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
         let (waits_for, counts) = (Arc::clone(&go_on), Arc::clone(&done));

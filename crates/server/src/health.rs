@@ -18,7 +18,7 @@ use crate::trial_changes::Changes;
 /// The timeout after which the storage counts as unavailable.
 const STORAGE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a result is cached, because anybody may request `/readyz` often.
+/// How long a result is cached, because any client may request `/readyz` often.
 const CACHE_TTL: Duration = Duration::from_secs(1);
 
 /// Why a server is not ready.
@@ -30,7 +30,7 @@ pub(crate) enum NotReady {
     StorageUnavailable,
     /// Its storage lacks migrations, or has those of a version that this one cannot work with.
     Schema,
-    /// Its storage answers, and takes no changes.
+    /// Its storage answers, but accepts no changes.
     Changes,
     /// Its storage answers, and has room on the disk for few changes.
     DiskFull,
@@ -162,7 +162,7 @@ pub(crate) fn not_ready_response(obstacle: NotReady, request_id: &str, base_url:
         NotReady::ShuttingDown => "The server is about to end.",
         NotReady::StorageUnavailable => "The database does not answer.",
         NotReady::Schema => "The tables of the database do not fit this version.",
-        NotReady::Changes => "The database takes no changes. Keys are verified as before.",
+        NotReady::Changes => "The database accepts no changes. Keys are verified as before.",
         NotReady::DiskFull => {
             "The disk of the database is full. Keys are verified, and can be revoked while its reserve lasts; other changes wait."
         }

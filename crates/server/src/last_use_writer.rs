@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// The time of the test's runtime, which runs ahead while everybody waits.
+    /// The time of the test's runtime, which advances while all tasks wait.
     struct PausedClock(Instant);
 
     impl Clock for PausedClock {

@@ -214,7 +214,7 @@ fn report_dropped_lines(count: u64) {
 /// Passes each event's line to the queue. It never fails.
 struct ToQueue(Arc<LineQueue>);
 
-/// Takes one line.
+/// Writes the line of one event, or one line of a report.
 enum LineWriter<'a> {
     Line(&'a LineQueue),
     Report(&'a LineQueue),
@@ -304,7 +304,7 @@ pub(crate) mod tests {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
         }
 
-        /// Those since they were taken before.
+        /// The lines since the last call.
         pub(crate) fn take(&self) -> Vec<String> {
             let text = std::mem::take(&mut *self.0.lock().unwrap());
             let lines = String::from_utf8(text).unwrap();

@@ -91,8 +91,8 @@ const THREAD_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    // Where the kernel gives huge pages to everybody, 50 MB of the allocator's first arena would be resident in a
-    // server that does nothing. If this cannot be said, they are.
+    // Where the kernel enables huge pages for all processes, 50 MB of the allocator's first arena would be
+    // resident in an idle server. If they cannot be disabled, the server runs with them.
     let _ = disable_transparent_huge_pages(true);
     let command_line = match CommandLine::read(std::env::args_os()) {
         Ok(command_line) => command_line,

@@ -63,19 +63,19 @@ metrics! {
     CACHE_MISSES = Counter "keyward_verification_cache_misses_total"
         "Tokens for which the database was asked.";
     CACHE_FILLS = Counter "keyward_verification_cache_fills_total"
-        "Credentials that the verification cache was given.";
+        "Credentials that were added to the verification cache.";
     CACHE_ENTRIES = Gauge "keyward_verification_cache_entries"
         "Credentials in the verification cache.";
     CACHE_EVICTIONS = Counter "keyward_verification_cache_evictions_total"
         "Changes of access after which the verification cache evicted the entries that they affect.";
     CACHE_EMPTIED = Counter "keyward_verification_cache_emptied_total"
-        "How often the verification cache forgot everything.";
+        "How often the verification cache was emptied.";
     CHANGE_SEEN = Gauge "keyward_replica_acknowledged_change"
         "The number of the last change of access that this server has seen; the lag is the difference to other servers.";
     LEASE_HELD = Gauge "keyward_lease_held"
         "1 while this server may answer from its verification cache, else 0.";
     LEASE_LEFT = Gauge "keyward_lease_remaining_seconds"
-        "For how long the lease still lasts; 0 without one.";
+        "The remaining time of the lease in seconds; 0 without one.";
     POOL_LIMIT = Gauge "keyward_database_pool_connections_limit"
         "The maximum number of database connections.";
     POOL_OPEN = Gauge "keyward_database_pool_connections_open"
@@ -85,11 +85,11 @@ metrics! {
     POOL_WAITING = Gauge "keyward_database_pool_waiting"
         "Callers that wait for a database connection.";
     POOL_WAITS = Histogram "keyward_database_pool_wait_seconds"
-        "How long those who waited for a database connection did so.";
+        "How long callers waited for a database connection, of those that waited.";
     DATABASE_FAILURES = Counter "keyward_database_failed_requests_total"
         "Requests that failed because the database did not answer, by outcome.";
     CHANGES_WORK = Gauge "keyward_database_changes_work"
-        "1 if the database takes changes, as a trial every few seconds shows, else 0.";
+        "1 if the database accepts changes, by a check every few seconds, else 0.";
     TASK_SUCCESS = Gauge "keyward_task_last_success_timestamp_seconds"
         "When a run of a background task last ended without a failure, by task.";
     TASK_DURATION = Gauge "keyward_task_last_run_duration_seconds"

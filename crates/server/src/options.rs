@@ -60,7 +60,7 @@ pub(crate) struct CommandLine {
     pub(crate) command: Command,
 }
 
-/// What can be asked.
+/// The commands of `keyward`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve the HTTP API and the console (what `keyward` alone does)
@@ -136,7 +136,7 @@ impl Command {
     }
 }
 
-/// What can be asked about tokens.
+/// The subcommands of `keyward token`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
     /// Check whether standard input has the form of a token
@@ -150,7 +150,7 @@ impl CommandLine {
     /// Reads the arguments of the process, its name first, and its variables.
     ///
     /// # Errors
-    /// What clap says, which includes help and version.
+    /// The arguments are invalid, or ask for help or the version, which clap returns as errors.
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
         let arguments = with_default_command(arguments);
         let mut command = Self::clap_command();

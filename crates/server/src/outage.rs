@@ -54,7 +54,7 @@ impl Outages {
         }
     }
 
-    /// All that failed, also in outages that are over.
+    /// All failures, including those of past outages.
     pub(crate) fn failures(&self) -> Arc<DatabaseFailures> {
         Arc::clone(&self.failures)
     }

@@ -41,7 +41,8 @@ const MAX_CONCURRENT: usize = 4;
 pub(crate) struct Argon2idHasher {
     random: Arc<dyn Random>,
     permits: Arc<Semaphore>,
-    /// As many as `permits`. Strangers wait for these first, so that they delay only each other.
+    /// As many permits as in `permits`. Strangers acquire one of these first, so that they delay only each
+    /// other.
     permits_of_strangers: Arc<Semaphore>,
     queues: Mutex<HashMap<HashingQueue, Weak<Semaphore>>>,
     memories: Memories,

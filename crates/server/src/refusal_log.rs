@@ -12,7 +12,7 @@ use tracing::warn;
 
 use crate::background_writer::BackgroundWriter;
 
-/// A few MiB.
+/// The maximum number of waiting refusals, which take a few MiB.
 const CAPACITY: usize = 10_000;
 
 /// Refusals that wait to be written.

@@ -30,7 +30,7 @@ pub(crate) struct ReplicaWait {
 }
 
 impl ReplicaWait {
-    /// For a command.
+    /// The wait in a command, which has its own watch of the replicas.
     pub(crate) fn new(changes: Arc<dyn AccessChanges>, clock: Arc<dyn BootClock>, wake: Arc<Notify>) -> Self {
         Self {
             watch: Arc::new(ReplicaWatch::new(changes)),

@@ -74,7 +74,7 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    /// Nothing is sent yet.
+    /// Checks the settings. Nothing is sent yet.
     pub(crate) fn prepared(settings: &TraceSettings<'_>, sources: &Sources) -> Result<Self, TracesError> {
         let endpoint: Endpoint = settings.endpoint.parse()?;
         let headers = headers::configured(settings.headers_file, |name| env::var_os(name))?;

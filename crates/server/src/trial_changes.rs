@@ -1,5 +1,4 @@
-//! Finds out beside the requests whether the storage takes changes: to read from it is not enough to be
-//! ready.
+//! Checks in the background whether the storage accepts changes: a server that can only read is not ready.
 
 use std::sync::Arc;
 use std::time::Duration;

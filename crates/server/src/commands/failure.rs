@@ -202,7 +202,7 @@ pub(crate) enum Failure {
     /// With what to do about it.
     #[error("nothing was removed: {0}")]
     ClockDoubted(String),
-    /// Everything else is removed by then.
+    /// All other expired records were removed before.
     #[error(
         "old audit events were not removed, because this database role can only add events: set \
          KEYWARD_MIGRATION_DATABASE_URL to the URL of the role that owns the tables"

@@ -22,9 +22,9 @@ pub(super) const TERMINAL: &str = "Terminal";
 pub(super) struct Access {
     /// The first organization's owner.
     pub(super) username: String,
-    /// The one password of all users.
+    /// The password of all users.
     pub(super) password: Password,
-    /// Of a key of the owner.
+    /// The token of a key of the owner.
     pub(super) token: Token,
 }
 
@@ -86,7 +86,7 @@ mod tests {
     /// The name of a kind of keys, and the condition for it.
     type Kind<'a> = (&'a str, &'a dyn Fn(&HeldKey) -> bool);
 
-    /// A filled database.
+    /// The database of the demo with its data.
     struct Filled {
         now: DateTime<Utc>,
         use_cases: Composition,

@@ -50,7 +50,7 @@ impl Past {
         }
     }
 
-    /// The first run.
+    /// Completes the first-run setup.
     pub(super) async fn set_up(&self, scenario: &Scenario, password: &Password) -> Result<Slug, StepError> {
         let choices = SetupChoices {
             organization: OrganizationName::parse(&scenario.name)?,

@@ -40,7 +40,7 @@ pub(super) struct ScenarioRunner<'a> {
     past: &'a Past,
     scenario: &'a Scenario,
     organization: Slug,
-    /// Of everybody who joins.
+    /// The password of all users who join.
     password: &'a Password,
     keys: HashMap<String, IssuedKey>,
     projects: HashMap<&'a str, ProjectId>,

@@ -9,7 +9,7 @@ use super::fill::Access;
 /// Some of the people of the first organization.
 const OTHERS: &str = "grace, omar, maximiliane, quentin";
 
-/// Where it is and how to get in: lines that can be copied as they are.
+/// The URL, a username, its password and a `curl` command with a key, in lines that can be copied.
 pub(super) fn text(public_url: &PublicUrl, access: &Access) -> Zeroizing<String> {
     Zeroizing::new(format!(
         "Keyward is at {public_url} with made-up data, for a look around.

@@ -12,7 +12,7 @@ use keyward_domain::user::{DisplayName, Username};
 use super::audit_log::{self, AuditLogOptions};
 use super::storage::{LoggingOptions, StorageOptions};
 
-/// What an administrator can ask.
+/// The subcommands of `keyward admin`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AdminCommand {
     /// Create the first organization with its owner, without the setup link
@@ -104,7 +104,7 @@ pub(crate) struct BootstrapOptions {
     pub(crate) storage: StorageOptions,
 }
 
-/// Where the link leads.
+/// The options of `keyward admin setup-link`.
 #[derive(Debug, Args)]
 pub(crate) struct SetupLinkOptions {
     /// The public URL of the server, as given to `keyward serve`
@@ -119,7 +119,7 @@ pub(crate) struct SetupLinkOptions {
     pub(crate) storage: StorageOptions,
 }
 
-/// Who joins, where, as what.
+/// The options of `keyward admin create-user`.
 #[derive(Debug, Args)]
 pub(crate) struct CreateUserOptions {
     #[command(flatten)]
@@ -136,7 +136,7 @@ pub(crate) struct CreateUserOptions {
     pub(crate) storage: StorageOptions,
 }
 
-/// What it is called, and whose it is.
+/// The options of `keyward admin create-organization`.
 #[derive(Debug, Args)]
 pub(crate) struct CreateOrganizationOptions {
     /// The organization's name
@@ -149,7 +149,7 @@ pub(crate) struct CreateOrganizationOptions {
     pub(crate) storage: StorageOptions,
 }
 
-/// Who, and where.
+/// The options of `keyward admin remove-member`.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveMemberOptions {
     /// The slug of the organization, as in console URLs
@@ -227,7 +227,7 @@ pub(crate) struct ResetPasswordOptions {
     pub(crate) storage: StorageOptions,
 }
 
-/// A new user.
+/// The account of a new user.
 #[derive(Debug, Args)]
 pub(crate) struct PersonOptions {
     /// The username: 1 to 39 of a-z, 0-9, dot, underscore, hyphen. It cannot be changed later
@@ -248,7 +248,7 @@ impl PersonOptions {
     }
 }
 
-/// Where the new password comes from.
+/// The source of the new password.
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct PasswordOptions {

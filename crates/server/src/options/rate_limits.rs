@@ -9,7 +9,7 @@ use keyward_rate_limits::{
     Elapsed, FailedAuthentications, InvalidQuota, Limiter, Quota, RequestLimits, RequestQuotas,
 };
 
-/// Of how many addresses reports of leaked keys are counted: 2 MiB at most.
+/// The maximum number of addresses whose reports of leaked keys are counted, which take 2 MiB.
 const REPORTING_ADDRESSES: usize = 10_000;
 
 /// How often requests are allowed.

@@ -9,7 +9,7 @@ use super::storage::StorageOptions;
 /// A hundred years, in days.
 const LONGEST: i64 = 36_500;
 
-/// What is removed, and where.
+/// The options of `keyward clean-up`.
 #[derive(Debug, Args)]
 pub(crate) struct CleanUpOptions {
     /// Confirm that this machine's clock is right, and remove nothing

@@ -77,7 +77,7 @@ pub(crate) struct ServeOptions {
     pub(crate) logging: LoggingOptions,
 }
 
-/// Where to listen.
+/// The addresses of the server, and whether it serves the demo.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Server")]
 pub(crate) struct ServerOptions {
@@ -126,7 +126,6 @@ pub(crate) struct HealthcheckOptions {
     pub(crate) listen: SocketAddr,
 }
 
-/// On or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
     On,

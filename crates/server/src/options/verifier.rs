@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use keyward_domain::verifier::VerifierName;
 
-/// What can be asked about verifiers.
+/// The subcommands of `keyward verifier`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum VerifierCommand {
     /// Make a secret for a service, and the line for the file of --verifiers
@@ -14,7 +14,7 @@ pub(crate) enum VerifierCommand {
     Create(CreateVerifierOptions),
 }
 
-/// Whose secret it is.
+/// The options of `keyward verifier create`.
 #[derive(Debug, Args)]
 pub(crate) struct CreateVerifierOptions {
     /// The name of the service: letters, digits, dots, underscores and hyphens

@@ -1,11 +1,11 @@
-//! Where the collector is.
+//! The URL of the collector.
 
 use std::fmt;
 use std::str::FromStr;
 
 use poem::http::Uri;
 
-/// Where OTLP over HTTP takes traces, below the address of a collector.
+/// The path of traces in OTLP over HTTP, below the URL of a collector.
 const PATH: &str = "/v1/traces";
 
 /// The address to which traces are sent.

@@ -42,7 +42,7 @@ pub(crate) enum HeadersError {
     },
 }
 
-/// Those of the file or, without one, those of a variable.
+/// The headers in the file or, without a file, in a variable.
 pub(crate) fn configured(
     file: Option<&Path>,
     variable: impl Fn(&str) -> Option<OsString>,

@@ -1,4 +1,4 @@
-//! What happened, printed for programs.
+//! `keyward admin audit-log` prints events for programs.
 
 use std::process::Stdio;
 

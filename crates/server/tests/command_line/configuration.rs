@@ -1,4 +1,4 @@
-//! What options change about a running server.
+//! The effects of options on a running server.
 
 use keyward_test_database::TestDatabase;
 use tempfile::NamedTempFile;

@@ -95,7 +95,7 @@ async fn unknown_user_or_database_fails_every_command_immediately() {
 }
 
 /// Answers the first message of each client, which begins with its length.
-fn answer_everybody(listener: TcpListener, answer: Vec<u8>) {
+fn answer_each_client(listener: TcpListener, answer: Vec<u8>) {
     let answer_one = move |mut client: TcpStream| {
         let mut length = [0; 4];
         client.read_exact(&mut length)?;
@@ -133,7 +133,7 @@ fn wrong_password_or_pg_hba_rejection_fails_immediately() {
         // ErrorResponse (PostgreSQL documentation, §55.7).
         let fields = format!("SFATAL\0VFATAL\0C{code}\0M{message}\0\0");
         let length = u32::try_from(4 + fields.len()).unwrap().to_be_bytes();
-        answer_everybody(listener, [&b"E"[..], &length, fields.as_bytes()].concat());
+        answer_each_client(listener, [&b"E"[..], &length, fields.as_bytes()].concat());
         let url = format!("postgres://me:s3cret@{address}/keyward?sslmode=disable");
         let begun = Instant::now();
         let answer = Keyward::new(&["migrate"]).database(&url).run();
@@ -146,7 +146,7 @@ fn wrong_password_or_pg_hba_rejection_fails_immediately() {
 fn missing_password_fails_immediately() {
     let (listener, address) = listen();
     // AuthenticationCleartextPassword.
-    answer_everybody(listener, b"R\0\0\0\x08\0\0\0\x03".to_vec());
+    answer_each_client(listener, b"R\0\0\0\x08\0\0\0\x03".to_vec());
     let url = format!("postgres://me@{address}/keyward?sslmode=disable");
     assert_eq!(
         Keyward::new(&["migrate"]).database(&url).run().refusal(),
@@ -158,7 +158,7 @@ fn missing_password_fails_immediately() {
 fn required_tls_on_a_server_without_it_fails_immediately() {
     let (listener, address) = listen();
     // The answer to an SSLRequest.
-    answer_everybody(listener, b"N".to_vec());
+    answer_each_client(listener, b"N".to_vec());
     let url = format!("postgres://me:s3cret@{address}/keyward?sslmode=require");
     let begun = Instant::now();
     assert_eq!(

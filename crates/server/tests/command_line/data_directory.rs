@@ -14,7 +14,7 @@ use crate::setup::PASSWORD;
 pub(crate) struct DataDirectory(PathBuf);
 
 impl DataDirectory {
-    /// Not there yet.
+    /// The path of a directory that does not exist yet.
     pub(crate) fn new(test: &str) -> Self {
         let name = format!("keyward-{test}-{}", std::process::id());
         let directory = std::env::temp_dir().join(name);

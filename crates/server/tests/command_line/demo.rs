@@ -50,7 +50,7 @@ struct Demo {
 }
 
 impl Demo {
-    /// What stands after these words.
+    /// The rest of the first printed line that begins with these words.
     #[track_caller]
     fn printed_after(&self, words: &str) -> &str {
         let mut lines = self.printed.lines();

@@ -1,4 +1,4 @@
-//! What needs no database.
+//! Commands that need no database.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What administrators do with organizations and who belongs to them.
+//! Administrators create organizations and remove members.
 
 use keyward_test_database::TestDatabase;
 

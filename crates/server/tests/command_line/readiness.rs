@@ -1,4 +1,4 @@
-//! What `/readyz` says while the database answers and takes no changes: the table in `docs/health.md`.
+//! The answers of `/readyz` while the database answers but accepts no changes: the table in `docs/health.md`.
 
 use std::time::{Duration, Instant};
 
@@ -55,10 +55,10 @@ async fn server_with_read_only_database_is_unready() {
     database.terminate_connections().await.unwrap();
     until_detail(
         &server,
-        "The database takes no changes. Keys are verified as before.",
+        "The database accepts no changes. Keys are verified as before.",
     );
     server.event("changes fail");
-    // Looked up, and not found: what only reads goes on.
+    // The token is looked up and not found: reads still work.
     let verified = server.ask("GET", "/api/v1/user", &[UNKNOWN], "");
     assert_eq!(verified.status, 401, "{}", verified.body);
 
@@ -79,7 +79,7 @@ async fn outage_of_changes_is_one_log_line_until_recovery() {
     database.terminate_connections().await.unwrap();
     until_detail(
         &server,
-        "The database takes no changes. Keys are verified as before.",
+        "The database accepts no changes. Keys are verified as before.",
     );
     let form = [
         "Sec-Fetch-Site: same-origin",

@@ -1,4 +1,4 @@
-//! What administrators do with other people's keys.
+//! Administrators revoke keys of users.
 
 use keyward_test_database::TestDatabase;
 use serde_json::Value;

@@ -142,7 +142,7 @@ async fn missing_documentation_is_reported_in_the_clients_format() {
     assert_eq!((known.status, known.header("content-type")), (200, Some(page)));
 }
 
-/// Templates lose it.
+/// Templates drop the line feed at the end of a file.
 #[tokio::test]
 async fn every_response_body_ends_with_a_line_feed() {
     let database = database().await;

@@ -22,7 +22,7 @@ fn token(created: &HttpAnswer) -> String {
     created.body[begins..].chars().take(42).collect()
 }
 
-/// Everything that people and programs had before goes on as it was.
+/// Sessions, keys and data of the old database work unchanged in the new one.
 fn move_to(from: &Place, to: &Place) {
     from.bootstrap();
     let mut server = from.serve(&[]);

@@ -12,7 +12,7 @@ use crate::keyward::{Answer, Keyward};
 use crate::server::{HttpAnswer, Server};
 use crate::setup::PASSWORD;
 
-/// A secret, and the line that stands for it.
+/// A secret, and its line in the file of verifiers.
 fn create(name: &str) -> (String, String) {
     let Answer { code, output, errors } = Keyward::new(&["verifier", "create", name]).run();
     assert_eq!(code, Some(0), "{errors}");

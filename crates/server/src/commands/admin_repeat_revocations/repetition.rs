@@ -35,7 +35,7 @@ pub(super) struct Repetition<'a> {
 pub(super) enum RepeatOutcome {
     Repeated,
     AlreadySo,
-    /// By a rule.
+    /// A rule of the domain refused the change.
     Refused(Box<dyn Error>),
 }
 

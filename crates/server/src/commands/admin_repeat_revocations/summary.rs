@@ -52,7 +52,7 @@ impl Summary {
         self.tallies.entry(kind).or_default()
     }
 
-    /// Reports at once that a change was refused. The others go on.
+    /// Reports at once that a change was refused. The other changes are still repeated.
     pub(super) fn refused(&mut self, what: &str, organization: &Slug, reason: &str) {
         self.has_failed = true;
         output::report(&format!("Not repeated in {organization}: {what}: {reason}"));

@@ -11,7 +11,7 @@ const SETTINGS: &str = "/organizations/acme-sons/settings";
 
 pub(super) struct Lost {
     pub(super) place: Place,
-    /// Of keys of ada.
+    /// Tokens of Ada's keys.
     pub(super) revoked: String,
     pub(super) kept: String,
     /// The path of an invitation's link.
@@ -59,7 +59,7 @@ impl Lost {
         lost
     }
 
-    /// Everything that can be taken away, and some that is given back.
+    /// Makes all changes that take access away, and reverses some of them.
     pub(super) fn remove_access(&self) {
         let server = self.place.serve(&[]);
         let signed_in = sign_in(&server, "ada", PASSWORD);

@@ -61,7 +61,7 @@ fn log_that_was_printed_from_this_database_is_refused() {
     assert_eq!(keys.map(|bearer| status(&server, bearer)), [401, 200]);
 }
 
-/// As `--follow` prints it: with the event of its own beginning, which is the last of a quiet log.
+/// A log of `--follow` contains the event of its own start, which is the last one if nothing else happens.
 #[test]
 fn followed_log_that_ends_within_this_database_is_refused() {
     let lost = Lost::set_up(Place::file("wrong-log-short"));
@@ -87,7 +87,7 @@ fn followed_log_that_ends_within_this_database_is_refused() {
     }
 }
 
-/// Nothing is left to people here, so each run is a success.
+/// These runs leave nothing for people to repeat, so each succeeds.
 #[test]
 fn later_organization_second_run_and_quiet_time_are_no_errors() {
     let lost = Lost::set_up(Place::file("right-log-lost"));
