@@ -57,7 +57,7 @@ impl Api {
         self.get(&format!("/user/api-keys{query}")).await
     }
 
-    /// Reads something that is there.
+    /// The body of a GET; the resource must exist.
     pub async fn get(&self, path: &str) -> Value {
         expect(
             self.request(Method::GET, path).send().await.expect("an answer"),

@@ -129,7 +129,7 @@ impl PlainConsole {
         panic!("the front page leads in circles: {path}");
     }
 
-    /// A page that is there.
+    /// The body of a page; it must exist.
     pub async fn get(&self, path: &str) -> String {
         let answer = self
             .client

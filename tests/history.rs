@@ -1,5 +1,5 @@
-//! What clients of several servers saw, and whether servers that never accept a revoked key could have
-//! answered so.
+//! Checks a history of requests to several servers: whether servers that never accept a revoked key could
+//! have given these answers.
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ pub struct Request {
     pub begin: Moment,
     /// When the answer was read, or the client stopped waiting.
     pub end: Moment,
-    /// The answer.
+    /// The answer, or its absence.
     pub outcome: Outcome,
 }
 
@@ -76,9 +76,9 @@ pub enum Violation {
     AcceptedAfterRevocation(Request, Moment),
     /// There was no request to revoke the key.
     ValidKeyRefused(Request),
-    /// Nothing was in its way.
+    /// A request failed without a fault.
     FailedWithoutTrouble(Request),
-    /// A 503 does not say when to ask again.
+    /// A 503 without `Retry-After`.
     FailedWithoutAdvice(Request),
     /// This status is never expected.
     UnexpectedStatus(Request),

@@ -1,4 +1,4 @@
-//! Where a server under test keeps everything.
+//! The storage of a server under test.
 
 use keyward_test_database::TestDatabase;
 use tempfile::TempDir;

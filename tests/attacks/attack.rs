@@ -1,4 +1,4 @@
-//! The attacks, one file each. Each goes on until its runtime ends.
+//! The attacks, one file each. Each runs until its runtime ends.
 
 mod chain_of_keys;
 mod dead_keys;
@@ -124,7 +124,7 @@ impl Attack {
     }
 }
 
-/// Sends what `next` makes, one request after another on each of many connections, for ever.
+/// Sends the requests of `next`, one after another on each of many connections, until the runtime ends.
 fn ask_for_ever<F>(runtime: &Handle, target: &Arc<Target>, next: F)
 where
     F: Fn(&Target, usize) -> String + Copy + Send + Sync + 'static,

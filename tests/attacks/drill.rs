@@ -21,7 +21,7 @@ use keyward_tests::storage::Storage;
 /// How often to ask again.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long the attack goes on before anybody revokes: its connections and queues have to come about.
+/// How long the attack lasts before the first revocation, so that its connections and queues build up.
 const HEAD_START: Duration = Duration::from_secs(3);
 
 /// How many valid keys the attacker may have beside those, as by default.

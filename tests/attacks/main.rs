@@ -7,7 +7,7 @@
     clippy::expect_used,
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a failed expectation is a failed run, and figures are for whoever runs it"
+    reason = "a failed expectation is a failed run, and figures are for the person who runs it"
 )]
 
 mod attack;

@@ -9,7 +9,7 @@ use crate::attack::Attack;
 /// Attacks a server while others revoke keys, and prints how long their answers took.
 #[derive(Parser)]
 pub(crate) struct Options {
-    /// For how long each attack goes on: long enough for a hundred revocations, short enough for continuous
+    /// The duration of each attack: long enough for a hundred revocations, short enough for continuous
     /// integration.
     #[arg(long, default_value_t = 8, value_parser = value_parser!(u64).range(1..=3_600))]
     seconds: u64,

@@ -8,7 +8,7 @@ use reqwest::header::{COOKIE, SET_COOKIE};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, StatusCode};
 
-/// How long anybody waits for an answer.
+/// How long a person waits for a response.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The duration of the slower answer, or an error.

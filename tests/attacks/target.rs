@@ -19,7 +19,7 @@ pub(crate) struct Target {
     pub(crate) youngest: Mutex<StolenKey>,
     /// Revoked keys below the stolen one, from long before.
     pub(crate) dead: Vec<String>,
-    /// Whose passwords are guessed.
+    /// The usernames whose passwords are guessed.
     pub(crate) usernames: Vec<String>,
     pub(crate) tally: Tally,
 }

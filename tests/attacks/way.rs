@@ -1,4 +1,4 @@
-//! The ways of revoking while an attack goes on, each repeated at a steady rate.
+//! The ways of revoking during an attack, each repeated at a steady rate.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::person::{Answered, Person, TIMEOUT};
 use crate::target::StolenKey;
 use keyward_tests::keyward::{Keyward, keyward};
 
-/// Who revokes what, and through what.
+/// A way of revoking: whose key, and by which interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Way {
     // A member of another organization.
@@ -27,7 +27,7 @@ pub(crate) enum Way {
 }
 
 impl Way {
-    /// Those that go on all the time.
+    /// The ways that are repeated during the whole attack.
     pub(crate) const STEADY: [Self; 7] = [
         Self::OthersApi,
         Self::OthersConsole,
@@ -134,7 +134,7 @@ impl Revokers {
         (key.map(ToOwned::to_owned), answered)
     }
 
-    /// Whose key was revoked this way.
+    /// The holder of the key that was revoked this way.
     pub(crate) fn holder(&self, way: Way) -> &Person {
         match way {
             Way::OthersApi | Way::OthersConsole | Way::OthersCommandLine | Way::OthersSignIn => &self.bob,

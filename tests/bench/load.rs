@@ -8,7 +8,7 @@ use tokio::process::Command;
 use crate::figures::Sample;
 use crate::process::Server;
 
-/// As many clients as wait for an answer at the same time.
+/// The number of clients that wait for an answer at the same time.
 pub(crate) const CONNECTIONS: u32 = 32;
 
 /// Keyward's default number of connections to PostgreSQL.
@@ -19,7 +19,7 @@ pub(crate) struct Sent<'a> {
     pub(crate) path: String,
     /// A token a line.
     pub(crate) tokens: Option<&'a Path>,
-    /// Who sends it.
+    /// The header that identifies the client.
     pub(crate) header: Option<(&'static str, String)>,
     /// Sent by POST, of this type.
     pub(crate) body: Option<(&'static str, &'static str)>,
@@ -51,7 +51,7 @@ pub(crate) async fn guess(server: &Server, sent: &Sent<'_>, time: Duration) {
     );
 }
 
-/// What `load.lua` prints.
+/// The figures that `load.lua` prints.
 async fn figures(server: &Server, sent: &Sent<'_>, time: Duration) -> [f64; 5] {
     let mut wrk = Command::new("wrk");
     wrk.args([

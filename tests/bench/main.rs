@@ -9,7 +9,7 @@
     clippy::panic,
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a failed expectation is a failed run, and figures are for whoever runs it"
+    reason = "a failed expectation is a failed run, and figures are for the person who runs it"
 )]
 
 mod figures;

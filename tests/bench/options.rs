@@ -1,4 +1,4 @@
-//! What to measure, for how long, and where the figures go.
+//! Options: the rows to measure, for how long, and where the figures are written.
 
 use std::path::PathBuf;
 use std::time::Duration;

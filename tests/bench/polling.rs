@@ -1,4 +1,4 @@
-//! What servers cost that only look for changes.
+//! The cost of idle servers, which only poll for changes.
 
 use std::fs;
 use std::time::Duration;

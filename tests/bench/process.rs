@@ -34,7 +34,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves this storage.
+    /// Starts Keyward on this storage.
     pub(crate) async fn keyward(
         storage: &Storage,
         cache: Cache,

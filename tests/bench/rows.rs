@@ -57,9 +57,9 @@ impl Cache {
 /// How often a server is asked.
 #[derive(Clone, Copy)]
 pub(crate) enum Rate {
-    /// As often as it answers.
+    /// Each client sends its next request once the last one was answered.
     Full,
-    /// So often a second, however soon it answers.
+    /// At this rate per second, regardless of the response time.
     Steady(usize),
 }
 
@@ -146,7 +146,7 @@ pub(crate) struct Single {
     pub(crate) name: &'static str,
     pub(crate) what: Figure,
     pub(crate) unit: &'static str,
-    /// Where there is a goal.
+    /// The goal, if there is one.
     pub(crate) most: Option<f64>,
 }
 
@@ -169,7 +169,7 @@ pub(crate) enum Figure {
     Page(Database, Person, &'static str),
 }
 
-/// Who looks at a page.
+/// The user who requests a page.
 #[derive(Clone, Copy)]
 pub(crate) enum Person {
     Owner,

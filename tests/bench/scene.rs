@@ -32,7 +32,7 @@ const FAR_BACK: usize = 51;
 
 pub(crate) struct Scene {
     storages: HashMap<Database, Storage>,
-    /// As many as elsewhere, of keys all over the table that has many.
+    /// As many tokens as in the other files, of keys spread over the table with many keys.
     valid: HashMap<Database, TokenFile>,
     malformed: TokenFile,
     of_people: TokenFile,

@@ -90,7 +90,7 @@ impl Row {
         self.path.contains(":slug") && self.path.contains(":id")
     }
 
-    /// Names an object in the form of a page that is there in every organization.
+    /// Whether the form names an object, on a page that exists in every organization.
     fn names_an_object_in_its_form(&self) -> bool {
         !self.path.contains(":id") && self.fields.iter().any(|(name, _)| name.contains('{'))
     }

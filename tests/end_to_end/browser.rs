@@ -49,7 +49,7 @@ impl Browser {
         self.driver.goto(address).await.expect("a page");
     }
 
-    /// The element that a CSS selector names, when it is there and shown.
+    /// Waits for the element of a CSS selector until it is visible.
     pub(crate) async fn element(&self, selector: &str) -> WebElement {
         let deadline = Instant::now() + TIMEOUT;
         loop {

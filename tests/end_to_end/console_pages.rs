@@ -1,4 +1,4 @@
-//! What only a browser shows of the console: its script and its layout.
+//! Tests of the console that need a browser: its script and its layout.
 
 use serde_json::{Value, json};
 

@@ -48,7 +48,7 @@ const TRUSTED_BY_SERVICES: [&str; 12] = [
 /// The characters of header names other than letters, digits and `-`.
 const MARKS: &str = "!#$%&'*+.^_`|~";
 
-/// What Keyward answers to an accepted key, from a service that stands for it.
+/// Keyward's response to an accepted key, as sent by a stand-in.
 const ACCEPTED: &str = "HTTP/1.1 200 OK\r\nX-Consumer-ID: 1\r\nX-Consumer-Username: ada\r\nX-Credential-Identifier: 2\r\n\
      X-Organization-ID: 3\r\nX-Organization-Slug: engines\r\nContent-Length: 0\r\n\r\n";
 

@@ -117,7 +117,7 @@ async fn stalled_log_reader_stops_no_request_and_sees_the_gap() {
     let mut log = Log::new(reader);
     let dropped = log.next("log_lines_dropped").await["count"].as_u64();
     let dropped = dropped.expect("a count") as usize;
-    // The log goes on.
+    // The log continues.
     assert_eq!(server.get("/").await, Some(StatusCode::OK));
     while log.next("request answered").await["path"] != "/" {}
     server.terminate().await;

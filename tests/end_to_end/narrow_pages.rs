@@ -104,7 +104,7 @@ async fn people_fit(browser: &Browser, members: &str) {
         .driver
         .delete_all_cookies()
         .await
-        .expect("nobody is signed in");
+        .expect("the cookies are deleted");
     browser.go_to(&link).await;
     browser.element("[name=password]").await;
     fits(browser, "join").await;

@@ -1,4 +1,4 @@
-//! What keys reach follows what owners do, from one request to the next.
+//! Changes of projects by owners decide which projects the next request reaches.
 
 use reqwest::{Method, StatusCode};
 

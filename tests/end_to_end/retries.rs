@@ -16,7 +16,7 @@ use keyward_tests::storage::Storage;
 /// Fewer than the keys and the changes at once that a person may have.
 const CREATIONS: usize = 80;
 
-/// As many keys have to be created before.
+/// The number of rotations; as many keys are created first.
 const ROTATIONS: usize = 40;
 
 /// How many requests are sent at once.

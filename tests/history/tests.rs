@@ -8,7 +8,7 @@ const fn at(milliseconds: u64) -> Moment {
     Duration::from_millis(milliseconds)
 }
 
-/// Of key 7.
+/// A verification of key 7.
 const fn verified(server: usize, begin: u64, end: u64, outcome: Outcome) -> Request {
     request(server, Act::Verify, begin, end, outcome)
 }

@@ -24,7 +24,7 @@ pub(crate) struct Deployment {
 enum Kind {
     /// One container, with the embedded database on a volume.
     Alone,
-    /// What `compose.yaml` says.
+    /// The containers of `compose.yaml`.
     Compose,
     /// The Debian package, on a machine whose first process is systemd.
     Service,

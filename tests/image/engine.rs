@@ -67,7 +67,8 @@ impl Drop for Image {
     }
 }
 
-/// As `Dockerfile` says, but of a program that is built already: the stage that compiles one takes long.
+/// Builds the image of `Dockerfile` with a program that is already compiled, because the compiling stage
+/// takes long.
 pub(crate) fn build_image() -> Image {
     let dockerfile = std::fs::read_to_string(repository().join("Dockerfile")).expect("the Dockerfile");
     let (runtime, _) = dockerfile

@@ -30,7 +30,7 @@ pub(crate) const RECOVERY: Duration = Duration::from_secs(5);
 pub(crate) const HEALTHY_REVOCATIONS: u32 = 120;
 const HEALTHY_P99: Duration = Duration::from_millis(250);
 
-/// What clients saw of one fault.
+/// The observations of clients during one fault.
 pub(crate) struct Watched {
     pub(crate) requests: Vec<Request>,
     pub(crate) fault_begin: Moment,
@@ -38,7 +38,7 @@ pub(crate) struct Watched {
     pub(crate) fault_came: Moment,
     /// From then on, the failed part may be back.
     pub(crate) return_begin: Moment,
-    /// Now it is.
+    /// From then on, the failed part is back.
     pub(crate) fault_end: Moment,
     /// The number of keys with requests to revoke them.
     pub(crate) revoked: usize,

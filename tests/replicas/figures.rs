@@ -16,7 +16,7 @@ pub(crate) struct Figures {
     longest_on_absent: Option<Duration>,
     /// How long the longest 503 took.
     pub(crate) longest_failure: Duration,
-    /// Of each server, how many verifications could have shown a revoked key accepted.
+    /// For each server, the number of verifications that could have shown that a revoked key was accepted.
     pub(crate) judged: Vec<usize>,
     /// How long after the fault the last request failed.
     back_after: Duration,

@@ -1,4 +1,4 @@
-//! What every scenario begins with: a database with keys whose tokens are known.
+//! The initial state of every scenario: a database with keys whose tokens are known.
 
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
@@ -19,7 +19,7 @@ const STABLE: usize = 24;
 /// Keys that are revoked, one after the other: more than any scenario needs.
 const TO_REVOKE: usize = 260;
 
-/// So that one person may have them all, and make them at once.
+/// Limits that allow one person to create all these keys at once.
 const LIMITS: [&str; 6] = [
     "--key-limit",
     "100000",

@@ -8,7 +8,7 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
-    reason = "a failed expectation is a failed run, and figures are for whoever runs it"
+    reason = "a failed expectation is a failed run, and figures are for the person who runs it"
 )]
 
 mod bounds;

@@ -27,7 +27,7 @@ pub(crate) enum Pressure {
     AllConnections(Vec<Client>),
     /// They end others' connections, and count them.
     Killer(oneshot::Sender<()>, JoinHandle<i64>),
-    /// One takes over.
+    /// A standby that takes over.
     Standby(Box<Standby>),
 }
 

@@ -52,7 +52,7 @@ impl Replica {
         self.address
     }
 
-    /// Takes its processor away: it notices nothing until it goes on.
+    /// Stops the process; it does not notice that when it continues.
     pub(crate) fn stop(&self) {
         self.send(Signal::STOP);
     }

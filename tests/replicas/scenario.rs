@@ -27,15 +27,15 @@ const BEHIND: Duration = Duration::from_millis(800);
 
 const ALL_REPLICAS: &[usize] = &[0, 1, 2];
 const NO_REPLICA: &[usize] = &[];
-/// Whom it happens to when it happens to one.
+/// The server that is hit by faults of a single server.
 const ONE: usize = 1;
 
-/// What fails while clients verify and revoke.
+/// The fault that is injected while clients verify and revoke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scenario {
     /// Nothing.
     Healthy,
-    /// One server hears nothing from the database any more, and its connections stay open.
+    /// One server receives nothing from the database any more, and its connections stay open.
     OneCutOff,
     /// One server gets no processor for longer than its lease.
     OneStopped,
@@ -43,7 +43,7 @@ pub(crate) enum Scenario {
     OneKilled,
     /// The database is stopped.
     DatabaseStopped,
-    /// No server hears from the database.
+    /// No server receives anything from the database.
     DatabaseCutOff,
     /// Every answer of the database comes late.
     DatabaseSlow,
@@ -53,7 +53,7 @@ pub(crate) enum Scenario {
     NotificationsKilled,
     /// The connection on which one server gets notifications of changes stays open, but passes nothing on.
     NotificationsSilent,
-    /// So does each that takes its place.
+    /// Likewise, and so do all connections that replace it.
     NotificationsBlocked,
     /// One clock is an hour fast, another an hour slow.
     ClocksApart,
@@ -102,7 +102,7 @@ impl Scenario {
         }
     }
 
-    /// Of each server, by how much its clock is wrong.
+    /// For each server, the error of its clock.
     const fn clocks(self) -> [Clock; SERVERS] {
         match self {
             Self::ClocksApart => [Clock::Right, Clock::HourFast, Clock::HourSlow],
@@ -225,7 +225,7 @@ impl Scenario {
         }
     }
 
-    /// The servers that are there and have no database.
+    /// The running servers that have no database.
     pub(crate) const fn without_database(self) -> &'static [usize] {
         match self {
             Self::OneCutOff => &[ONE],

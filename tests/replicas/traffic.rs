@@ -23,7 +23,7 @@ const WAITING: usize = 300;
 /// How many of the keys that were revoked last are verified.
 const NEIGHBOURS: usize = 12;
 
-/// Everything that is under way.
+/// The running clients.
 pub(crate) struct Traffic {
     clients: Arc<Clients>,
     revoked: Arc<AtomicUsize>,
@@ -90,7 +90,7 @@ impl Traffic {
     }
 }
 
-/// Of each key, what each server answers, in the order of the keys.
+/// The answers of all servers for each key, in the order of the keys.
 async fn verify_everywhere(clients: &Arc<Clients>, keys: Range<usize>) -> Vec<Vec<Outcome>> {
     let of_each_server = (0..clients.servers()).map(|server| {
         let (clients, keys) = (Arc::clone(clients), keys.clone());

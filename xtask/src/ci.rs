@@ -1,4 +1,4 @@
-//! What continuous integration runs, step by step, and the tests last.
+//! The steps of continuous integration; the tests are the last one.
 
 use std::time::{Duration, Instant};
 

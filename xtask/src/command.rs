@@ -58,7 +58,7 @@ pub(crate) fn quietly(command: &mut Command) -> Outcome<Output> {
     command.output().map_err(Failure::about(&line))
 }
 
-/// As a person would type it, near enough: the program's own name and its arguments.
+/// The command roughly as it would be typed: the program's name and its arguments.
 pub(crate) fn command_line(command: &Command) -> String {
     let program = command.get_program().to_string_lossy();
     let program = program.rsplit('/').next().unwrap_or_default();

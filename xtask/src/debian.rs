@@ -1,4 +1,4 @@
-//! Debian's packages, installed as root on Debian only, who would not be asked for a password.
+//! Installs Debian's packages, only as root on Debian, where no password is needed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -9,7 +9,8 @@ use crate::command::{quietly, run_quietly};
 use crate::failure::{Failure, Outcome};
 use crate::services::{NoServices, POLICY};
 
-/// Installs `packages` after saying what that costs; anybody but root on Debian is told the command instead.
+/// Prints the download and disk size of `packages`, and installs them. Fails with the command to run if the
+/// user is not root on Debian.
 pub(crate) fn install(packages: &[&str]) -> Outcome {
     if !(is_root() && Path::new("/etc/debian_version").exists()) {
         return Err(Failure::new(on_your_own(packages)));
@@ -17,7 +18,7 @@ pub(crate) fn install(packages: &[&str]) -> Outcome {
     eprintln!("installing Debian's packages: {}", packages.join(" "));
     let _no_services = NoServices::hold(Path::new(POLICY))?;
     run_quietly(&mut apt_get(&["update"]))?;
-    // It ends as if it had failed, since it was told not to go on.
+    // It ends with a failure, because `--assume-no` stops it.
     let refused = quietly(apt_get(&["install", "--assume-no", "--no-install-recommends"]).args(packages))?;
     for line in costs(&String::from_utf8_lossy(&refused.stdout)) {
         eprintln!("  {line}");
@@ -25,7 +26,7 @@ pub(crate) fn install(packages: &[&str]) -> Outcome {
     run_quietly(apt_get(&["install", "--yes", "--no-install-recommends"]).args(packages))
 }
 
-/// What apt-get says of the number of packages, of the download and of the disk.
+/// The lines of apt-get's output with the number of packages, the download size and the disk space.
 fn costs(said: &str) -> impl Iterator<Item = &str> {
     let of_costs = |line: &&str| {
         line.contains(" newly installed")

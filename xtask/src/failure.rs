@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What went wrong and, where it helps, what to do about it.
+/// A message that says what went wrong and, where it helps, what to do.
 #[derive(Debug)]
 pub(crate) struct Failure(String);
 

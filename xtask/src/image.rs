@@ -19,7 +19,7 @@ pub(crate) fn image(workspace: &Workspace) -> Outcome {
     check(workspace)
 }
 
-/// The same for continuous integration, which says so and goes on where there is no engine.
+/// The same for continuous integration: without a container engine, it prints that and succeeds.
 pub(crate) fn where_possible(workspace: &Workspace) -> Outcome {
     if engine_answers() {
         return check(workspace);

@@ -12,11 +12,11 @@ use crate::workspace::Workspace;
 /// The variable through which the tests find the folder.
 pub(crate) const FOLDER_VARIABLE: &str = "KEYWARD_TEST_PACKAGES";
 
-/// The lock files as they were when the packages were installed: written last, so that it stands for a whole
-/// folder.
+/// The lock files from which the packages were installed. It is written last, so if it exists, the folder is
+/// complete.
 const INSTALLED: &str = "installed";
 
-/// Where they are, once the tests ran here.
+/// The folder of the packages, which the first run of the tests fills.
 pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target().join("test-packages")
 }

@@ -45,7 +45,7 @@ pub(crate) fn keyward(workspace: &Workspace) -> Outcome<PathBuf> {
     Ok(built)
 }
 
-/// What cargo-pgo builds for: this machine.
+/// The target of cargo-pgo's build: this machine.
 pub(crate) fn host() -> Outcome<String> {
     let host = output(Command::new("rustc").args(["--print", "host-tuple"]))?;
     Ok(host.trim().to_owned())

@@ -17,7 +17,7 @@ pub(crate) struct Tool {
     /// Any of these on the PATH, or in one of `folders`.
     programs: &'static [&'static str],
     folders: &'static [&'static str],
-    /// With these arguments the program shows that it is whole; without any, that it is there is enough.
+    /// Arguments with which the program proves that it works; if there are none, it only has to exist.
     proof: &'static [&'static str],
     source: Source,
 }
@@ -232,7 +232,7 @@ const PGBOUNCER: Tool = Tool {
     )
 };
 
-/// What faults need.
+/// For `cargo xtask faults`.
 pub(crate) const FOR_FAULTS: &[Tool] = &[POSTGRESQL, FAKETIME, PGBOUNCER];
 
 pub(crate) const FOR_TESTS: &[Tool] = &[
@@ -255,10 +255,10 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
 
 pub(crate) const FOR_PACKAGES: &[Tool] = &[CARGO_DEB, DPKG_SHLIBDEPS];
 
-/// For the load on the program of a release.
+/// For the load by which a release is optimized.
 pub(crate) const FOR_RELEASES: &[Tool] = &[CARGO_PGO, POSTGRESQL, PGBENCH, WRK];
 
-/// What continuous integration needs beside that.
+/// For continuous integration, in addition to [`FOR_TESTS`].
 pub(crate) const FOR_CI: &[Tool] = &[DENY, IP];
 
 /// Installs missing tools that cargo can install, else fails with the commands to run.
@@ -329,7 +329,7 @@ impl Source {
     }
 }
 
-/// The folders that `parent/*/below` stands for.
+/// The folders that match `parent/*/below`.
 fn matching(pattern: &str) -> Vec<PathBuf> {
     let Some((parent, below)) = pattern.split_once("/*/") else {
         return vec![pattern.into()];

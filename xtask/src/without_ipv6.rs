@@ -11,8 +11,8 @@ use crate::command::run;
 use crate::failure::{Failure, Outcome};
 use crate::workspace::Workspace;
 
-/// What such a network can break: everything that a browser does, connections to a name with several
-/// addresses, and servers that listen for both families.
+/// The tests that such a network can break: those with a browser, with connections to a name with several
+/// addresses, and with servers that listen for both families.
 pub(crate) const AFFECTED: &str = "(package(keyward-tests) and test(journey)) or package(keyward-front-door) \
                                    or (package(keyward-persistence) and test(tls))";
 

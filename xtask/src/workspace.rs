@@ -1,4 +1,4 @@
-//! Where the repository and the build's output are.
+//! The folders of the repository and of the build's output.
 
 use std::path::{Path, PathBuf};
 

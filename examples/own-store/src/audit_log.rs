@@ -51,7 +51,7 @@ impl AuditLog for FileStore {
     }
 }
 
-/// Writes an event in the transaction of the change that it tells of.
+/// Writes an event in the transaction of the change that it records.
 pub(crate) fn write(transaction: &WriteTransaction, event: &AuditEvent) -> Result<(), StorageError> {
     let id = event.id.as_uuid();
     let mut ids = transaction.open_table(EVENT_IDS).map_err(failed)?;

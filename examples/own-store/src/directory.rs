@@ -202,7 +202,7 @@ pub(crate) fn live_memberships(
     Ok(live)
 }
 
-/// A row that another row names, and so must be there.
+/// A row that another row refers to, and so must exist.
 fn get<V: Value>(
     transaction: &ReadTransaction,
     table: &'static TableDefinition<'static, Uuid, V>,

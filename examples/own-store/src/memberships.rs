@@ -1,4 +1,4 @@
-//! Who belongs where, as Keyward asks for it.
+//! The port for memberships of users.
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};

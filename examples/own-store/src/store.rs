@@ -50,8 +50,8 @@ impl FileStore {
             .map_err(|ended| StorageError::Defect(ended.into()))?
     }
 
-    /// Changes everything that `change` writes, or nothing if it returns an error. The thread goes on to the
-    /// end even if the caller stops waiting.
+    /// Changes everything that `change` writes, or nothing if it returns an error. The thread completes even
+    /// if the caller is cancelled.
     pub(crate) async fn change<T, E>(
         &self,
         change: impl FnOnce(&WriteTransaction) -> Result<T, E> + Send + 'static,

@@ -12,7 +12,7 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     #[expect(
         clippy::disallowed_methods,
-        reason = "the one place where time comes in; everybody else is given a `Clock`"
+        reason = "the only source of the time; all other code gets a `Clock`"
     )]
     fn now(&self) -> DateTime<Utc> {
         whole_milliseconds(SystemTime::now().into())
@@ -25,7 +25,7 @@ pub struct SystemRandom;
 impl Random for SystemRandom {
     fn fill(&self, buffer: &mut [u8]) {
         if let Err(error) = getrandom::fill(buffer) {
-            // Tokens must never be predictable, so there is nothing to go on with.
+            // Tokens must never be predictable, so the process cannot continue.
             eprintln!("error: the operating system gives no random bytes: {error}");
             std::process::abort();
         }

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 pub(crate) type Table<K, V> = TableDefinition<'static, K, V>;
 
-/// What kind of thing, and which one, where there are several.
+/// A kind and, if there are several of it, an identifier.
 pub(crate) type Reference<'a> = (&'a str, Option<Uuid>);
 
 /// Slug, name, creation, whether new keys manage keys, and their longest life in days.
@@ -28,7 +28,7 @@ pub(crate) const MEMBERSHIPS_OF_PEOPLE: Table<(Uuid, Uuid), ()> = Table::new("me
 /// When the bucket of a membership's changes will have run empty.
 pub(crate) const CHANGES: Table<Uuid, i64> = Table::new("changes");
 
-/// The consumer and the key that a token's digest stands for.
+/// The consumer and the key of a token, by its digest.
 pub(crate) const KEYS_BY_DIGEST: Table<[u8; 32], (Uuid, Uuid)> = Table::new("api_keys_by_digest");
 
 /// Key, creation, digest of the request; none of a form.

@@ -192,8 +192,8 @@ pub(crate) async fn calls_every_operation(
         url: Some("https://git.example.com/a.sh".to_owned()),
     };
     let report = LeakReport { tokens: vec![found] };
-    let anybody = Client::new(url);
-    anybody.report_leaked_keys(&report).await.expect("accepted");
+    let anonymous = Client::new(url);
+    anonymous.report_leaked_keys(&report).await.expect("accepted");
     let refused = with_key(url, &leaked.key).get_user().await;
     assert_eq!(problem(refused).await.code, "invalid_token");
     let leaked = keyward.get_api_key(&leaked.id.to_string()).await;
@@ -216,8 +216,8 @@ pub(crate) async fn calls_every_operation(
     assert_eq!(problem(with_nightly.get_user().await).await.code, "invalid_token");
     let unknown = introspected(&verifier, &nightly.key).await;
     assert_eq!((unknown.active, unknown.sub), (false, None));
-    let nobodys = keyward.create_api_key(None, &named("\u{200b}")).await;
-    let refused = problem(nobodys).await;
+    let refused = keyward.create_api_key(None, &named("\u{200b}")).await;
+    let refused = problem(refused).await;
     assert_eq!(refused.status, 422);
     assert_eq!(refused.errors[0].pointer, "/name");
 }

@@ -32,7 +32,7 @@ impl Operation {
     }
 }
 
-/// All that can be asked for.
+/// All operations of the API and the console.
 pub(super) fn operations() -> BTreeSet<Operation> {
     let mut all = of_the_api();
     for list in [HIDDEN, ALIASES, CONSOLE] {

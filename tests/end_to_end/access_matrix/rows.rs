@@ -15,7 +15,8 @@ pub(super) enum Answer {
     Done,
     /// The session is ended: 303 to the sign-in page, which says so.
     SignedOut,
-    /// As `Done`, but nothing changes: the object is another's, and the answer is that of one that has already ended.
+    /// As `Done`, but nothing changes: the object belongs to another user, and the answer is the same as for
+    /// one that has already ended.
     Unaffected,
     /// 303 to the sign-in page.
     SignIn,
@@ -99,9 +100,8 @@ const fn post(path: &'static str, on: On, fields: Fields, expected: Expected) ->
     row("POST", path, on, fields, expected)
 }
 
-// Columns:                   nobody, member, owner, owner of another organization, former member,
-//                            key instead of session, session instead of key: to whoever has a bearer token, the console
-//                            is not there; verifier, which is nobody but for introspection.
+// Columns: anonymous, member, owner, owner of another organization, former member, key instead of session,
+// session instead of key (the console answers a bearer token with 404), verifier (anonymous but for introspection).
 #[rustfmt::skip]
 mod expected {
     use super::Answer::{
@@ -117,10 +117,10 @@ mod expected {
     pub(super) const VERIFIERS: Expected = [
         Unauthorized, Unauthorized, Unauthorized, Unauthorized, Unauthorized, Unauthorized, Unauthorized, Done,
     ];
-    pub(super) const ANYBODY: Expected = [Done; 8];
+    pub(super) const PUBLIC_API: Expected = [Done; 8];
     pub(super) const UNSIGNED: Expected = [Forbidden; 8];
     // The console.
-    pub(super) const EVERYBODY: Expected = [Done, Done, Done, Done, Done, Done, NotFound, Done];
+    pub(super) const PUBLIC_PAGE: Expected = [Done, Done, Done, Done, Done, Done, NotFound, Done];
     pub(super) const SIGNED_IN: Expected = [SignIn, Done, Done, Done, Done, SignIn, NotFound, SignIn];
     pub(super) const INSIDERS: Expected = [SignIn, Done, Done, NotFound, NotFound, SignIn, NotFound, SignIn];
     pub(super) const THE_MEMBER: Expected = [SignIn, Done, NotFound, NotFound, NotFound, SignIn, NotFound, SignIn];
@@ -134,15 +134,15 @@ mod expected {
     pub(super) const SIGNING_OUT: Expected =
         [SignedOut, SignedOut, SignedOut, SignedOut, SignedOut, SignedOut, NotFound, SignedOut];
     pub(super) const NO_FIELDS: Expected = [BadForm, BadForm, BadForm, BadForm, BadForm, BadForm, NotFound, BadForm];
-    pub(super) const ALL_BUT_WHO_LEFT_SINCE: Expected = [Done, Done, Done, Done, NotFound, Done, NotFound, Done];
-    pub(super) const WHO_IS_SIGNED_IN_AND_NO_MEMBER: Expected =
+    pub(super) const ALL_BUT_FORMER_MEMBER: Expected = [Done, Done, Done, Done, NotFound, Done, NotFound, Done];
+    pub(super) const SIGNED_IN_NON_MEMBERS: Expected =
         [Forbidden, Conflict, Conflict, Done, NotFound, Forbidden, NotFound, Forbidden];
     pub(super) const IS_SET_UP: Expected = [Gone, Gone, Gone, Gone, Gone, Gone, NotFound, Gone];
 }
 use expected::{
-    ALL_BUT_WHO_LEFT_SINCE, ANY_KEY, ANYBODY, EVERYBODY, INSIDERS, IS_SET_UP, LAST_OWNER_STAYS, MEMBERS_KEY,
-    NEEDS_PASSWORD, NO_FIELDS, OWN_SESSION, OWNERS, SIGNED_IN, SIGNING_OUT, THE_MEMBER, UNSIGNED, VERIFIERS,
-    WHO_IS_SIGNED_IN_AND_NO_MEMBER,
+    ALL_BUT_FORMER_MEMBER, ANY_KEY, INSIDERS, IS_SET_UP, LAST_OWNER_STAYS, MEMBERS_KEY, NEEDS_PASSWORD,
+    NO_FIELDS, OWN_SESSION, OWNERS, PUBLIC_API, PUBLIC_PAGE, SIGNED_IN, SIGNED_IN_NON_MEMBERS, SIGNING_OUT,
+    THE_MEMBER, UNSIGNED, VERIFIERS,
 };
 
 const CONFIRMED: Fields = &[("confirm", "yes")];
@@ -167,7 +167,7 @@ pub(super) const API: &[Row] = &[
             "tokens",
             r#"[{"token": "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL"}]"#,
         )],
-        ANYBODY,
+        PUBLIC_API,
     ),
     // For GitHub, which is none of the visitors.
     post("/api/v1/leaked-keys/github", Nothing, &[], UNSIGNED),
@@ -202,13 +202,13 @@ pub(super) const API: &[Row] = &[
 pub(super) const CONSOLE: &[Row] = &[
     // For all visitors. The form of the setup has no effect, because the installation is set up.
     get("/", Nothing, [SignIn, Done, Done, Done, Done, SignIn, NotFound, SignIn]),
-    get("/.well-known/change-password", Nothing, EVERYBODY),
-    get("/assets/:name", Asset, EVERYBODY),
+    get("/.well-known/change-password", Nothing, PUBLIC_PAGE),
+    get("/assets/:name", Asset, PUBLIC_PAGE),
     get("/setup", Nothing, IS_SET_UP),
     post("/setup", Nothing, &[("token", "made up")], IS_SET_UP),
-    row("GET", "/join", Nothing, &[("token", "{link}")], ALL_BUT_WHO_LEFT_SINCE),
+    row("GET", "/join", Nothing, &[("token", "{link}")], ALL_BUT_FORMER_MEMBER),
     post("/join", Nothing, &[("token", "{link}"), ("as", "user"), ("username", "{username}")],
-        WHO_IS_SIGNED_IN_AND_NO_MEMBER),
+        SIGNED_IN_NON_MEMBERS),
     post("/sign-in", Nothing, &[], NO_FIELDS),
 
     // The organization.
@@ -298,6 +298,6 @@ pub(super) const CONSOLE: &[Row] = &[
     post("/account/sessions/:id/end", Session, &[], OWN_SESSION),
     get("/account/sessions/end-others", Nothing, SIGNED_IN),
     post("/account/sessions/end-others", Nothing, &[], SIGNED_IN),
-    get("/sign-in", Nothing, EVERYBODY),
+    get("/sign-in", Nothing, PUBLIC_PAGE),
     post("/sign-out", Nothing, &[], SIGNING_OUT),
 ];

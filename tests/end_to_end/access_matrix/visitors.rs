@@ -1,9 +1,9 @@
 //! The kinds of visitors.
 
-/// Who asks. The API knows them by their keys, the console by their sessions.
+/// A kind of client. The API identifies it by its key, the console by its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Visitor {
-    Nobody,
+    Anonymous,
     Member,
     Owner,
     /// The owner of another organization.
@@ -19,7 +19,7 @@ pub(super) enum Visitor {
 
 /// In the order of the table's columns.
 pub(super) const VISITORS: [Visitor; 8] = [
-    Visitor::Nobody,
+    Visitor::Anonymous,
     Visitor::Member,
     Visitor::Owner,
     Visitor::Stranger,
@@ -30,15 +30,15 @@ pub(super) const VISITORS: [Visitor; 8] = [
 ];
 
 impl Visitor {
-    /// The name under which they would join.
+    /// The username with which it would join.
     pub(super) const fn username(self) -> &'static str {
         match self {
-            // Whose key or session it is.
+            // The owner's key or session.
             Self::Owner | Self::KeyInsteadOfSession | Self::SessionInsteadOfKey => "ada",
             Self::Member => "grace",
             Self::Stranger => "eve",
             Self::FormerMember => "mary",
-            Self::Nobody => "nobody",
+            Self::Anonymous => "nobody",
             Self::Verifier => "service",
         }
     }

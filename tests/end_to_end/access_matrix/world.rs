@@ -265,7 +265,7 @@ impl World {
             Visitor::Owner => Some(&self.owner),
             Visitor::Stranger => Some(&self.stranger),
             Visitor::FormerMember => Some(&self.former),
-            Visitor::Nobody
+            Visitor::Anonymous
             | Visitor::Verifier
             | Visitor::KeyInsteadOfSession
             | Visitor::SessionInsteadOfKey => None,
@@ -365,7 +365,7 @@ async fn invite(owner: &PlainConsole, invitee: &str) -> String {
     answer.text().await.expect("a page")
 }
 
-/// What follows these words, up to the end of its attribute.
+/// The text after these words, up to the end of its attribute.
 fn secret_after(page: &str, words: &str) -> Option<String> {
     let (_, rest) = page.split_once(words)?;
     let (secret, _) = rest.split_once('"')?;

@@ -60,7 +60,7 @@ async fn axe_finds_nothing_on_organization_key_pages() {
     let mut tour = Tour::begin(&keyward).await;
     let all = "/organizations/engines/settings/api-keys/all";
     tour.sign_in().await;
-    tour.go_and_look("nobody has a key", all).await;
+    tour.go_and_look("no member has a key", all).await;
     let api = tour.create_first_key().await;
     let child = api.create("child", "What it is for.").await;
     let child = text(&child, "id");

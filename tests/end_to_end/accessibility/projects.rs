@@ -1,4 +1,4 @@
-//! What projects go through.
+//! The pages of projects in each state.
 
 use super::tour::Tour;
 use keyward_tests::keyward::Keyward;
@@ -29,7 +29,7 @@ async fn axe_finds_nothing_on_project_pages() {
     tour.look("member added").await;
     let search = format!("{project}/add-members?search=nobody");
     tour.browser.go_to(&search).await;
-    tour.look("nobody to add").await;
+    tour.look("no members to add").await;
     tour.browser.go_to(&project).await;
     tour.look("project with a member").await;
     tour.browser.element("#name").await;

@@ -131,7 +131,7 @@ impl Tour {
         self.led_to.extend(links);
     }
 
-    /// What axe-core finds, a line each.
+    /// The violations that axe-core finds, one per line.
     pub(super) async fn faults(&self, theme: &str, width: u32) -> String {
         let features = json!([
             { "name": "prefers-color-scheme", "value": theme },

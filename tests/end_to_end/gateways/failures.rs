@@ -1,4 +1,4 @@
-//! What clients of a gateway get when Keyward refuses, fails or is away.
+//! Responses of gateways while Keyward refuses, fails or is unreachable.
 
 use std::time::Instant;
 
@@ -76,7 +76,7 @@ pub(super) async fn limit_of_a_key_becomes_429(program: Program, service: &Servi
     gateway.end().await;
 }
 
-/// Whatever stands for Keyward says, or does not say.
+/// No request passes, for any response of a stand-in for Keyward, or none.
 pub(super) async fn failure_lets_nothing_pass(program: Program, token: &str, service: &Service) {
     let before = service.requests();
     for (said, status, retry_after) in [
@@ -127,8 +127,8 @@ pub(super) async fn failure_lets_nothing_pass(program: Program, token: &str, ser
         );
     }
     let silent = Service::silent().await;
-    let nobody = free_address();
-    for (keyward, from_caddy) in [(silent.address, 504), (nobody, 502)] {
+    let unused = free_address();
+    for (keyward, from_caddy) in [(silent.address, 504), (unused, 502)] {
         let answer = answer_of_gateway_that_asks(program, &keyward.to_string(), token, service).await;
         assert_eq!(
             answer.status,
@@ -143,7 +143,7 @@ pub(super) async fn failure_lets_nothing_pass(program: Program, token: &str, ser
     );
 }
 
-/// What a client gets whose gateway asks this address instead of Keyward.
+/// The response of a gateway that asks this address instead of Keyward.
 async fn answer_of_gateway_that_asks(
     program: Program,
     address: &str,

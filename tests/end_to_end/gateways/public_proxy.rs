@@ -131,8 +131,8 @@ async fn public_proxies_pass_no_connect_on() {
     }
 }
 
-/// With `--trusted-proxy`, Keyward takes the proxy's word for request id, trace and address. A service that
-/// answers with what reached it stands for Keyward.
+/// With `--trusted-proxy`, Keyward trusts the proxy's request id, trace and address. Here a service that
+/// echoes its request takes Keyward's place.
 #[tokio::test(flavor = "multi_thread")]
 async fn public_proxies_keep_the_clients_headers_from_keyward() {
     let service = Service::echo().await;

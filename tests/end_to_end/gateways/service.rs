@@ -32,7 +32,7 @@ impl Service {
         .await
     }
 
-    /// Answers everything alike.
+    /// Sends the same answer to all requests.
     pub(super) async fn saying(answer: &'static str) -> Self {
         Self::answering(move |_| answer.to_owned()).await
     }

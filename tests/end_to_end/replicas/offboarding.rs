@@ -30,7 +30,7 @@ impl Member {
         Self { console, at_second }
     }
 
-    /// What forward authentication says at the second server to a request for a project.
+    /// The status of forward authentication at the second server, for a request for a project.
     async fn admission(&self, project: &str) -> StatusCode {
         let path = format!("/auth?project={project}");
         let asked = self.at_second.request(Method::GET, &path).send().await;

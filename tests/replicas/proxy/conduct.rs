@@ -11,7 +11,7 @@ use tokio::time::Instant;
 /// How a proxy passes on.
 #[derive(Clone)]
 pub(super) struct Conduct {
-    /// Where new connections lead.
+    /// The target of new connections.
     pub(super) to: SocketAddr,
     /// Nothing is passed on, neither data nor the end of a connection; it is kept for later.
     pub(super) is_cut: bool,

@@ -1,14 +1,14 @@
-//! Who depends on whom: as much of cargo's metadata as the rules look at.
+//! The dependencies among packages: the part of cargo's metadata that the rules use.
 
 use std::collections::BTreeMap;
 
-/// The workspace, as its manifests say it.
+/// The workspace, from its manifests.
 #[derive(Clone, Debug)]
 pub(crate) struct Graph {
     pub(crate) packages: Vec<Package>,
     /// The packages for which `deny.toml` says who may depend on them.
     pub(crate) layered: Vec<String>,
-    /// Every package that the domain is compiled from when it is used as production uses it.
+    /// Every package from which the domain is compiled with production's features.
     pub(crate) domain_tree: Vec<String>,
 }
 
@@ -16,7 +16,7 @@ pub(crate) struct Graph {
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) dependencies: Vec<Dependency>,
-    /// What each feature turns on.
+    /// The features and dependencies that each feature enables.
     pub(crate) features: BTreeMap<String, Vec<String>>,
 }
 

@@ -1,7 +1,7 @@
-//! Which module of a crate takes names from which, read from the sources.
+//! The dependencies among the modules of a crate, read from the sources.
 //!
-//! A module is a file. A name counts for the module that defines it, however many `pub use` it goes through,
-//! so a parent that only passes on what its children define depends on none of them. Tests do not count.
+//! A module is a file. A name belongs to the module that defines it, even if it is imported through `pub
+//! use`, so a parent that only re-exports its children's names depends on none of them. Tests do not count.
 
 mod circles;
 mod source;
@@ -48,7 +48,7 @@ impl Modules {
             let child = format!("{path}::{name}");
             let beside = file.parent().unwrap_or(folder);
             let candidates = match named {
-                // The files of its children stand beside it, as those of a `mod.rs` do.
+                // The files of its children are in the same folder, as for a `mod.rs`.
                 Some(named) => vec![beside.join(named)],
                 None => vec![
                     folder.join(format!("{name}.rs")),

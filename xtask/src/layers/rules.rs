@@ -18,7 +18,7 @@ const ONLY_FOR_TESTS: [(&str, &[&str]); 3] = [
 /// Crates on which no other depends.
 const ROOTS: [&str; 3] = ["keyward", "keyward-tests", "xtask"];
 
-/// All that the domain may be built from directly.
+/// All packages on which the domain may depend directly.
 const DOMAIN_MAY_USE: [&str; 14] = [
     "async-trait",
     "chrono",
@@ -78,7 +78,7 @@ const DOMAIN_NEVER_REACHES: [&str; 13] = [
     "tokio",
 ];
 
-/// Everything that breaks a rule, each in a sentence that names both ends; empty when the layers hold.
+/// All violations of the rules, each in a sentence that names both packages.
 pub(crate) fn violations(graph: &Graph) -> Vec<String> {
     let mut found: Vec<String> = graph.packages.iter().flat_map(not_for_tests).collect();
     found.extend(
@@ -101,7 +101,7 @@ pub(crate) fn violations(graph: &Graph) -> Vec<String> {
     found
 }
 
-/// That nothing says who may depend on the package: then anybody may.
+/// The violation of a package that is in no layer, so that any package could depend on it.
 fn in_no_layer(package: &Package, layered: &[String]) -> Option<String> {
     let name = &package.name;
     let is_in_one = ROOTS.contains(&name.as_str()) || layered.contains(name);

@@ -1,4 +1,4 @@
-//! One file as far as its names go, read word by word: also what stands inside macros counts.
+//! The names in one file, read token by token, so that those inside macros count as well.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -8,11 +8,11 @@ use proc_macro2::{Delimiter, LexError, TokenStream, TokenTree};
 /// The definitions, imports and paths of one file.
 #[derive(Default)]
 pub(super) struct Source {
-    /// The modules that stand in files of their own, with what `#[path = "…"]` says of the file.
+    /// The modules in files of their own, with the file of `#[path = "…"]`, if there is one.
     pub(super) children: Vec<(String, Option<String>)>,
     /// The names of its items.
     pub(super) defined: BTreeSet<String>,
-    /// What `use` brings in: the name and the path.
+    /// The names that `use` imports, each with its path.
     pub(super) imports: Vec<(String, Vec<String>)>,
     /// Every path in it that may lead to another module.
     pub(super) paths: BTreeSet<Vec<String>>,
@@ -69,7 +69,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// `inside` so many modules in braces.
+    /// `inside` is the number of enclosing modules in braces.
     fn read<'a>(&mut self, mut words: &'a [&'a str], inside: usize) {
         let (mut file, mut is_public) = (None, false);
         while !words.is_empty() {
@@ -189,7 +189,7 @@ fn group<'a>(words: &'a [&'a str]) -> (&'a [&'a str], &'a [&'a str]) {
     (&[], &[])
 }
 
-/// What follows the item whose attribute ended here.
+/// The tokens after the item whose attribute ends before `words`.
 fn after_item<'a>(mut words: &'a [&'a str]) -> &'a [&'a str] {
     let is_use = matches!(
         words,
