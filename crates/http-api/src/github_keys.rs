@@ -27,7 +27,7 @@ pub enum InvalidGitHubKeys {
     /// It is not JSON of this form.
     #[error("line {line}: expected the JSON of https://api.github.com/meta/public_keys/secret_scanning")]
     Form {
-        /// Where it is wrong, from 1.
+        /// The line of the error, from 1.
         line: usize,
     },
     /// One of the keys is none.
@@ -44,7 +44,7 @@ pub enum InvalidGitHubKeys {
         /// Which one, from 0.
         index: usize,
     },
-    /// There is none.
+    /// The list contains no usable key.
     #[error("public_keys has no ECDSA key on the curve P-256: without any, no report can be accepted")]
     Empty,
 }

@@ -1,12 +1,12 @@
-//! How many of GitHub's reports that are larger than other bodies are dealt with at once.
+//! A limit on how many of GitHub's reports that are larger than other bodies are handled at once.
 
 use keyward_rate_limits::ClientNetwork;
 use parking_lot::Mutex;
 
-/// How many at once, of all clients. Anybody may send a body before its signature is looked at, so this bounds the memory.
+/// The maximum for all clients. It bounds the memory, because a body is read before its signature is checked.
 const AT_ONCE: usize = 16;
 
-/// How many of them may be of one client, so that one who sends slowly leaves room for others.
+/// The maximum for one client, so that a client that sends slowly leaves room for others.
 const OF_ONE_CLIENT: usize = 2;
 
 /// The clients whose large reports are being handled, each once for each report.

@@ -19,9 +19,9 @@ pub(crate) const FORWARD_AUTH: &str = "/api/v1/auth";
 /// Introspection, for services that get tokens from clients.
 pub(crate) const INTROSPECTION: &str = "/api/v1/introspect";
 
-/// Where anybody reports tokens that they found.
+/// Reports of leaked tokens, without credentials.
 pub(crate) const LEAKED_KEYS: &str = "/api/v1/leaked-keys";
-/// Where GitHub does.
+/// GitHub's signed reports of leaked tokens.
 pub(crate) const GITHUB_LEAKS: &str = "/api/v1/leaked-keys/github";
 
 /// Describes the HTTP API in JSON (OpenAPI).

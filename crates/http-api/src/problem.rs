@@ -28,7 +28,7 @@ use crate::base_url::BaseUrl;
 use crate::paths;
 use crate::rate_limit_fields::ExceededLimit;
 
-/// Of RFC 9457, section 3.
+/// The media type of problems (RFC 9457, section 3).
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 
 /// An error to be sent to the client.
@@ -52,7 +52,7 @@ pub(crate) struct Problem {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// Of RFC 6749, section 5.2.
+/// An error code of OAuth 2.0 (RFC 6749, section 5.2).
 #[derive(Debug, Clone, Copy)]
 enum OAuthError {
     InvalidRequest,
@@ -68,12 +68,12 @@ impl OAuthError {
     }
 }
 
-/// What is wrong with one field of a request's body.
+/// An error in one field of a request body.
 #[derive(Debug, Clone, PartialEq, Eq, Object, Serialize)]
 pub(crate) struct FieldError {
     /// JSON Pointer (RFC 6901) to the field in the body.
     pub(crate) pointer: String,
-    /// What is wrong with it, for people.
+    /// A human-readable explanation of the error.
     pub(crate) detail: String,
 }
 
@@ -82,22 +82,22 @@ pub(crate) struct FieldError {
 #[serde(rename_all = "camelCase")]
 #[oai(rename = "Problem", rename_all = "camelCase", skip_serializing_if_is_none)]
 pub(crate) struct ProblemDocument {
-    /// The URL of a page of this service that says what the problem means and what to do; relative if the
-    /// service does not know its own.
+    /// The URL of a page of this service that explains the problem and what to do; relative if the service
+    /// does not know its own URL.
     #[oai(rename = "type")]
     #[serde(rename = "type")]
     kind: String,
-    /// The kind of problem in a few words, for people.
+    /// A short, human-readable summary of the kind of problem.
     title: String,
-    /// The status of the answer.
+    /// The HTTP status code.
     status: i32,
-    /// What went wrong this time, for people.
+    /// A human-readable explanation of this occurrence of the problem.
     detail: String,
-    /// The kind of problem in one stable word, to switch on. New codes may come.
+    /// The kind of problem in one stable word, for programs. Later versions may add codes.
     code: String,
-    /// Names this request in the logs of the service.
+    /// The identifier of this request in the logs of the service.
     request_id: String,
-    /// For `invalid_fields`: what is wrong with each field of the body.
+    /// For `invalid_fields`: the errors in the fields of the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<Vec<FieldError>>,
     /// For `already_created` and `already_rotated`: the `id` of the key that the earlier request created.

@@ -19,7 +19,7 @@ pub(crate) enum ExceededLimit {
     OfRequests(Exceeded),
     /// One that every answer reports, by [`RateLimitFields`].
     ReportedByEveryAnswer(Exceeded),
-    /// That of creating and editing keys, which the database counts.
+    /// The limit of creating and editing keys, which the database counts.
     OfChanges { rate: Rate, seconds: i64 },
 }
 

@@ -109,7 +109,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Where the attempt counts, if it does.
+    /// The address for which the attempt counts; `None` if it does not count.
     ///
     /// A gateway asks on behalf of many clients. The response for one, and its delay, must not depend on the requests
     /// of others; so a gateway's attempts count neither for its own address nor for those that it forwards. A client
@@ -209,7 +209,8 @@ pub(crate) fn count_leak_report(request: &Request, limits: &RateLimits) -> Resul
     counted.map(drop).map_err(Problem::too_frequent_leak_reports)
 }
 
-/// Of a gateway that asks about other people's requests, its own address counts, never theirs.
+/// The address that limits count. For a gateway that asks about requests of its clients, it is the gateway's
+/// own, never a client's.
 fn counted_address(request: &Request) -> Option<IpAddr> {
     let peer = is_of_gateway(request).then(|| request.data::<PeerAddress>());
     match peer.flatten() {

@@ -38,8 +38,8 @@ pub struct HttpApi {
     pub rate_limits: RateLimits,
 }
 
-/// All that operations use. It is data of each request as one: poem copies every value that it adds to
-/// requests, and allocates room for it, whether the operation asks for it or not.
+/// All services that operations use. They are one value in the data of each request, because poem copies
+/// every value that it adds to requests and allocates memory for it, whether the operation uses it or not.
 pub(crate) struct Services {
     pub(crate) api: HttpApi,
     pub(crate) introspect: Introspect,

@@ -51,7 +51,7 @@ pub(super) struct Body {
 enum Audience {
     KeyHolders,
     Verifiers,
-    Anybody,
+    Public,
 }
 
 /// A success response.
@@ -106,7 +106,7 @@ fn operation(document: &Value, path: &str, method: &str, definition: &Value) -> 
     let audience = match elements(definition, "security").next() {
         Some(scheme) if scheme.get(SCHEME).is_some() => Audience::Verifiers,
         Some(_) => Audience::KeyHolders,
-        None => Audience::Anybody,
+        None => Audience::Public,
     };
     Operation {
         id: text(definition, "operationId").to_owned(),
@@ -193,7 +193,7 @@ fn curl(method: &str, path: &str, audience: Audience, body: Option<&Body>) -> St
     line += &format!(" \"$KEYWARD_URL{}\"", path.replace('{', "$").replace('}', ""));
     line += match audience {
         Audience::KeyHolders => " \\\n  --header \"Authorization: Bearer $KEYWARD_API_KEY\"",
-        Audience::Anybody => "",
+        Audience::Public => "",
         Audience::Verifiers => " \\\n  --user \"$VERIFIER:$VERIFIER_SECRET\"",
     };
     if let Some(body) = body.filter(|body| body.is_form) {

@@ -46,7 +46,7 @@ pub(super) fn schemas(document: &Value) -> Vec<Schema> {
         .collect()
 }
 
-/// Of `components/schemas`; null if it has none of this name.
+/// The schema with this name in `components/schemas`; null if there is none.
 pub(super) fn schema<'a>(document: &'a Value, name: &str) -> &'a Value {
     &document["components"]["schemas"][name]
 }

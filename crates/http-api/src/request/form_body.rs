@@ -34,7 +34,7 @@ pub(crate) trait ReadForm: Type {
 pub(crate) struct Form(BTreeMap<String, Zeroizing<String>>);
 
 impl Form {
-    /// A parameter that must be there.
+    /// A required parameter.
     ///
     /// # Errors
     /// It is absent or empty.
@@ -69,7 +69,6 @@ impl Form {
     }
 }
 
-/// Extracts a form.
 pub(crate) struct FormBody<T: ReadForm>(pub(crate) T::Read);
 
 impl<'a, T: ReadForm> ApiExtractor<'a> for FormBody<T> {

@@ -178,8 +178,8 @@ impl ApiKeysResource {
     }
 }
 
-/// The problem of a request that comes too late, with the key that an earlier one created, whose token nobody
-/// can be shown again.
+/// The problem of a repeated request, with the key that an earlier one created. Its token cannot be shown
+/// again.
 pub(crate) async fn with_key(code: Code, keys: &PersonalKeys, holder: &Holder, id: ApiKeyId) -> Problem {
     match keys.read(holder, id).await {
         Ok(key) => Problem::with_key(code, id, Some(key.hint)),

@@ -28,7 +28,8 @@ pub(crate) struct GitHubLeaksResource;
 /// for 1,000 with a kilobyte each, which is a token and a long URL.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// The paths at which bodies may be larger than elsewhere, and how large. Whoever is in front of the API lets them through.
+/// The paths that accept larger bodies than all others, with their maximum size in bytes. Layers in front of
+/// the API must not limit these bodies further.
 pub const LARGER_BODIES: &[(&str, usize)] = &[(GITHUB_LEAKS, MAX_BYTES)];
 
 #[OpenApi(prefix_path = GITHUB_LEAKS)]
@@ -186,21 +187,21 @@ impl Element {
     }
 }
 
-/// A token that GitHub found. Only that has to be there.
+/// A token that GitHub found. All other members are optional.
 #[derive(Deserialize)]
 struct SecretMatch {
     token: String,
-    /// How GitHub calls tokens of this service.
+    /// GitHub's name for tokens of this service.
     #[serde(rename = "type", default, deserialize_with = "text_or_none")]
     kind: Option<String>,
     #[serde(default, deserialize_with = "text_or_none")]
     url: Option<String>,
-    /// What kind of place that is, such as `Pull_request_comment`.
+    /// The kind of that place, such as `Pull_request_comment`.
     #[serde(default, deserialize_with = "text_or_none")]
     source: Option<String>,
 }
 
-/// A text; nothing if it is anything else.
+/// A string; `None` for any other JSON value.
 fn text_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -214,10 +215,10 @@ fn text_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Str
     })
 }
 
-/// What GitHub is told.
+/// The response to GitHub.
 struct Feedback(Vec<SecretFeedback>);
 
-/// Whether a token is one of a key, which may have ended before.
+/// Whether a token belongs to a key, which may have ended before the report.
 #[derive(Serialize)]
 struct SecretFeedback {
     /// The SHA-256 of the token, in hexadecimal.

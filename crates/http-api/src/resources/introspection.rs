@@ -16,7 +16,7 @@ pub(crate) struct IntrospectionResource;
 
 #[derive(ApiResponse)]
 pub(crate) enum Introspected {
-    /// Whether the token is accepted now, and if so, whom it stands for.
+    /// Whether the token is accepted now and, if so, which consumer it belongs to.
     #[oai(status = 200)]
     Answer(WrittenJson<Introspection>),
 }

@@ -1,5 +1,5 @@
-//! What introspection is asked and answers. The names of the members are those of RFC 7662 §2.2, or like
-//! them.
+//! The request and the response of introspection. The members have the names of RFC 7662 §2.2, or similar
+//! ones.
 
 use keyward_domain::introspection::ActiveToken;
 use poem_openapi::Object;
@@ -13,7 +13,7 @@ use super::user::OrganizationSummary;
 use crate::problem::Problem;
 use crate::request::{Form, ReadForm};
 
-/// The form that asks about a token. Unknown parameters are ignored, but none may be there twice.
+/// The form of an introspection request. Unknown parameters are ignored, but none may be repeated.
 #[derive(Object)]
 #[oai(rename = "IntrospectionRequest", skip_serializing_if_is_none, example)]
 pub(crate) struct IntrospectionRequest {
@@ -32,7 +32,7 @@ impl ReadForm for IntrospectionRequest {
     }
 }
 
-/// What is known of a token (RFC 7662). All members but `active` are absent if the token is not active.
+/// The state of a token (RFC 7662). All members but `active` are absent if the token is not active.
 #[derive(Object, Serialize, Default)]
 #[oai(rename = "Introspection", skip_serializing_if_is_none, example)]
 pub(crate) struct Introspection {

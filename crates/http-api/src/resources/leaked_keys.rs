@@ -27,8 +27,8 @@ const MAX_TOKENS: usize = 100;
 
 pub(crate) struct LeakedKeysResource;
 
-/// When a report is answered at the earliest: by then, keys are revoked on all servers unless one of them does not respond.
-/// So the time tells hardly more than the answer does.
+/// The minimum time until a report is answered. By then, keys are revoked on all servers unless one of them
+/// does not respond, so the response time reveals hardly more than the response.
 const ANSWER_TIME: Duration = Duration::from_millis(250);
 
 #[derive(ApiResponse)]
@@ -71,8 +71,8 @@ impl LeakedKeysResource {
     }
 }
 
-/// What became of each token of a report of so many. Logs how many keys were revoked, also where others were
-/// not.
+/// The outcome for each token of a report of `tokens` tokens. Logs how many keys were revoked, even if others
+/// were not.
 ///
 /// # Errors
 /// The store failed. If there were several tokens, an outage leaves the outcome unknown: keys of others may
@@ -110,7 +110,7 @@ pub(crate) struct LeakedKeyToken {
     token: String,
     /// Where it was found. The key's user and the owners of the organization see its beginning.
     url: Option<String>,
-    /// What kind of place that is, in a word or two.
+    /// The kind of that place, in one or two words.
     #[oai(rename = "type")]
     kind: Option<String>,
 }

@@ -50,8 +50,8 @@ impl QueryValue for StatusFilter {
     }
 }
 
-/// What cannot be a part of any text is refused, so that NUL does not reach the database; and a token, which
-/// must not be put into URLs.
+/// Refuses text that no name or description can contain, so that NUL does not reach the database, and tokens,
+/// which must not be put into URLs.
 impl QueryValue for SearchedText {
     /// No maximum length in the schema, because the length counts after normalization and trimming.
     fn schema() -> MetaSchema {

@@ -1,4 +1,4 @@
-//! What answers show of projects.
+//! Projects in responses.
 
 use chrono::{DateTime, Utc};
 use keyward_domain::project::Project;

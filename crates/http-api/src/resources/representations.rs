@@ -1,4 +1,4 @@
-//! What requests and answers say about keys.
+//! Keys in requests and responses.
 
 use chrono::{DateTime, Utc};
 use keyward_domain::access::Caller;
@@ -28,7 +28,7 @@ pub(crate) struct ApiKeyItem {
     hint: String,
     /// The name of the key; not unique.
     name: String,
-    /// What the key is for; empty if not set.
+    /// The purpose of the key; empty if not set.
     description: String,
     /// Whether the key is valid.
     status: ApiKeyStatus,
@@ -197,9 +197,9 @@ pub(crate) struct CreateApiKeyRequest {
     /// API keys are refused.
     #[oai(validator(min_length = 1, pattern = r"^[\s\S]*\S[\s\S]*$"))]
     name: String,
-    /// What the key is for: up to 500 code points after normalization (NFC) and trimming, CRLF counting as
-    /// one. Characters that a name must not contain are refused, except
-    /// line feeds. Empty if absent or `null`.
+    /// The purpose of the key: up to 500 code points after normalization (NFC) and trimming, CRLF counting as
+    /// one. Characters that a name must not contain are refused, except line feeds. Empty if absent or
+    /// `null`.
     description: Option<String>,
     /// Whether the new key can create keys, and read, update and revoke the other keys of its consumer.
     /// Otherwise it can only read, update and revoke itself. Cannot be changed later. If absent or `null`,

@@ -1,4 +1,4 @@
-//! What the operations of the document are sorted by.
+//! The tags by which the document groups its operations.
 
 use poem_openapi::Tags;
 
@@ -11,8 +11,8 @@ pub(super) enum Tag {
     Projects,
     /// The user that the calling key acts as.
     User,
-    /// What gateways ask before they pass a request on to the service behind them, and what services ask
-    /// about the keys that clients send them.
+    /// Checks of keys by gateways, before they pass a request on to the service behind them, and by services
+    /// to which clients send keys.
     #[oai(rename = "Verification by others")]
     Verification,
 }

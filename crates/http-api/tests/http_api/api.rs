@@ -79,7 +79,7 @@ impl Api {
         let method = operation.method.clone();
         match operation.audience() {
             Audience::KeyHolders => self.request(method, path, token),
-            Audience::Anybody => self.anonymous(method, path),
+            Audience::Public => self.anonymous(method, path),
             Audience::Verifiers => self
                 .anonymous(method, path)
                 .basic_auth(VERIFIER, Some(VERIFIER_SECRET))

@@ -45,7 +45,7 @@ async fn every_operation_checks_credentials_first() {
                 "invalid_client",
                 "Basic realm=\"introspection\", charset=\"UTF-8\"",
             ),
-            Audience::Anybody => continue,
+            Audience::Public => continue,
         };
         for path in [operation.path(), operation.template.replace("{id}", "%FF")] {
             let request = with_nothing_right(&scene.api, operation.method.clone(), &path);

@@ -401,7 +401,7 @@ async fn unknown_path_is_a_404_problem() {
     }
 }
 
-/// A typo in a parameter must never be taken for its absence.
+/// A misspelled parameter must not be ignored.
 #[tokio::test]
 async fn every_operation_rejects_unknown_and_repeated_query_parameters() {
     let scene = Scene::new().await;

@@ -116,7 +116,7 @@ fn every_operation_documents_audience_and_responses() {
                 .all(|status| has(status) == definition.get("requestBody").is_some()),
             "{id}"
         );
-        assert_eq!(has(&"401"), operation.audience() != Audience::Anybody, "{id}");
+        assert_eq!(has(&"401"), operation.audience() != Audience::Public, "{id}");
         let is_json = definition
             .pointer("/requestBody/content/application~1json")
             .is_some();

@@ -23,7 +23,7 @@ impl Operation {
         self.definition["operationId"].as_str().unwrap()
     }
 
-    /// Its path, with something that can be there in the place of parameters.
+    /// Its path, with valid values for its parameters.
     pub(crate) fn path(&self) -> String {
         let id = if self.template.contains("api-keys") {
             "current"
@@ -33,10 +33,10 @@ impl Operation {
         self.template.replace("{id}", id)
     }
 
-    /// Whose credentials it takes.
+    /// The clients whose credentials it accepts.
     pub(crate) fn audience(&self) -> Audience {
         let scheme = match &self.definition["security"].as_array().unwrap()[..] {
-            [] => return Audience::Anybody,
+            [] => return Audience::Public,
             [scheme] => scheme,
             _ => panic!("{} takes more than one kind of credentials", self.id()),
         };
@@ -65,7 +65,7 @@ pub(crate) enum Audience {
     /// A service that asks about its clients' keys.
     Verifiers,
     /// Clients without credentials.
-    Anybody,
+    Public,
 }
 
 pub(crate) fn operations() -> Vec<Operation> {

@@ -62,7 +62,7 @@ async fn revoked_key_includes_time_and_reason() {
     assert_eq!(item["revokedReason"], "holder");
 }
 
-/// Nobody learns which identifiers exist.
+/// Responses do not reveal which identifiers exist.
 #[tokio::test]
 async fn unknown_foreign_and_malformed_ids_get_identical_responses() {
     let scene = Scene::new().await;

@@ -36,7 +36,7 @@ async fn unreachable_projects_look_like_unknown_ones() {
     let archived = scene.project_of(&scene.ada, "archived").await;
     let left = scene.project_of(&scene.ada, "left").await;
     let anothers = scene.project_of(&scene.grace, "grace's").await;
-    let nobodys = scene.project("nobody's").await;
+    let without_members = scene.project("nobody's").await;
     for project in [&archived, &left] {
         scene.api.get(&path(project), &scene.ada.token).await.ok(200);
     }
@@ -51,7 +51,7 @@ async fn unreachable_projects_look_like_unknown_ones() {
     };
     let foreign = scene.project("foreign").await;
 
-    let ids = [&archived, &left, &anothers, &nobodys, &foreign].map(|project| project.id.to_string());
+    let ids = [&archived, &left, &anothers, &without_members, &foreign].map(|project| project.id.to_string());
     let no_ids = [
         "019b76da-a800-7c3e-8f21-5d1c3a9e4b70",
         "00000000-0000-0000-0000-000000000000",

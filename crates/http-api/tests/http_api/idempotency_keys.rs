@@ -197,7 +197,7 @@ async fn malformed_idempotency_key_is_named_with_its_limits() {
     assert_eq!(count_of_keys(&scene).await, 1);
 }
 
-/// Where the store waits, once, until the test lets it go on.
+/// The point at which the store waits once, until the test releases it.
 struct Pause {
     begun: UnboundedSender<()>,
     may_go_on: Mutex<mpsc::Receiver<()>>,

@@ -1,4 +1,4 @@
-//! `POST /api/v1/leaked-keys`: anybody reports tokens that they found.
+//! `POST /api/v1/leaked-keys`: reports of leaked tokens, without credentials.
 
 use std::sync::Arc;
 use std::time::Duration;

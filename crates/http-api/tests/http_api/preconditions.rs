@@ -193,8 +193,8 @@ async fn malformed_if_match_header_is_named() {
 #[tokio::test]
 async fn missing_key_is_reported_before_its_version() {
     let scene = Scene::new().await;
-    let nobodys = format!("{API_KEYS}/019b76da-b3b8-7d05-9a6e-7f8091a2b3c4");
-    for path in [nobodys, scene.grace.key_path()] {
+    let unknown = format!("{API_KEYS}/019b76da-b3b8-7d05-9a6e-7f8091a2b3c4");
+    for path in [unknown, scene.grace.key_path()] {
         for line in ["*", "\"a\""] {
             rename(&scene, &path, "new", &[line])
                 .await

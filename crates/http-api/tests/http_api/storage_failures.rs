@@ -145,7 +145,7 @@ async fn defects_are_500_without_details() {
 async fn authentication_during_storage_outage_is_neither_accepted_nor_rejected() {
     let scene = Scene::new().await;
     scene.installation.store.go_down();
-    let has_credentials = |operation: &Operation| operation.audience() != Audience::Anybody;
+    let has_credentials = |operation: &Operation| operation.audience() != Audience::Public;
     for operation in operations().into_iter().filter(has_credentials) {
         let request = scene
             .api
