@@ -48,7 +48,7 @@ impl PlainConsole {
         console
     }
 
-    /// Whose pages these are, as their forms say.
+    /// The identifier of the user in the forms of the pages.
     pub fn user(&self) -> &str {
         &self.user
     }

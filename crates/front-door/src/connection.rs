@@ -51,8 +51,8 @@ pub(crate) fn http1_builder(limits: &Limits) -> http1::Builder {
         .header_read_timeout(None)
         .max_header_size(limits.header_bytes)
         .max_buf_size(limits.header_bytes);
-    // A limit of its own would make hyper clear room for so many headers at each request. Below its default,
-    // admission counts them.
+    // With `max_headers`, hyper initializes room for all these headers at each request. Below hyper's
+    // default, admission counts them instead.
     if limits.headers > HYPER_DEFAULT_MAX_HEADERS {
         builder.max_headers(limits.headers);
     }

@@ -261,7 +261,7 @@ impl Answer {
         tags.collect()
     }
 
-    /// Whose page it is, if its forms say so.
+    /// The identifier of the user in the forms of the page.
     pub(crate) fn user(&self) -> Option<&str> {
         self.shows("name=\"user\" value=\"").then(|| self.field("user"))
     }

@@ -59,7 +59,7 @@ impl ApiKey {
 /// The versions to which a change applies: those in `If-Match`, or the one that an edit form was opened with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyPrecondition {
-    /// The change applies whatever the version, as without `If-Match` or with `*` (RFC 9110, section 13.1.1).
+    /// Every version matches, as without `If-Match` or with `*` (RFC 9110, section 13.1.1).
     AnyVersion,
     /// One of these versions; an empty list is never met.
     OneOf(Vec<KeyVersion>),

@@ -33,7 +33,7 @@ pub enum ClockDoubt {
     Differs {
         /// The time of this process's clock.
         ours: DateTime<Utc>,
-        /// Of the database's server.
+        /// The time of the database server's clock.
         database: DateTime<Utc>,
     },
     /// The clock is far from the time of the last check.

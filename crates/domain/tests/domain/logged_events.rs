@@ -92,7 +92,7 @@ impl Scene {
         assert_says(self, &self.news(), (actor, organization, source()), facts);
     }
 
-    /// Likewise for the command line, which is nowhere.
+    /// The same for the command line, whose events have no source.
     fn assert_told_of_administrator(&self, organization: Option<OrganizationId>, facts: &[Fact]) {
         let nowhere = RequestSource::default();
         assert_says(

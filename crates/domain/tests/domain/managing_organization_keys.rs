@@ -133,7 +133,7 @@ fn in_twos(
     keys.with_batch_size(NonZeroU32::new(2).expect("two"))
 }
 
-/// Likewise, by its number and its size.
+/// The same, but a batch fails by its number and its size.
 fn in_batches(
     scene: &Scene,
     batch_fails: impl Fn(u32, u32) -> Option<RevokeKeysError> + Send + Sync + 'static,

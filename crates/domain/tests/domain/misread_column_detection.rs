@@ -3,7 +3,7 @@
 
 use crate::broken_store::{Column, Fault, assert_caught, blank_texts};
 
-/// Of all that people write about a key, the name comes first.
+/// The name is the first of a key's texts.
 const NAME: Column = Column::KeyText(0);
 
 #[tokio::test]

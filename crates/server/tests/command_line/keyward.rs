@@ -26,7 +26,7 @@ impl Keyward {
         Self::copied_to(env!("CARGO_BIN_EXE_keyward"), arguments)
     }
 
-    /// Likewise, from a copy of the executable.
+    /// The same, from a copy of the executable.
     pub(crate) fn copied_to(executable: impl AsRef<OsStr>, arguments: &[&str]) -> Self {
         let mut command = Command::new(executable);
         command.arg0("keyward").args(arguments).env_clear();

@@ -14,8 +14,8 @@ use crate::place::{Place, pipe};
 use crate::server::{Server, TIMEOUT};
 use crate::setup::{PASSWORD, set_up};
 
-/// Of each kind, one record whose retention period is over, and one that ended recently. A year, for audit
-/// events.
+/// Adds one record of each kind whose retention period is over, and one that ended recently. The period of
+/// audit events is a year.
 pub(crate) const OVER: &str = "
     UPDATE api_keys SET revoked_at = current_timestamp(3) - interval '91 days' WHERE name = 'outlived';
     UPDATE api_keys SET revoked_at = current_timestamp(3) - interval '89 days' WHERE name = 'recent';

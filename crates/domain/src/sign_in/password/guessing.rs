@@ -14,9 +14,9 @@ use super::keyboard::{LAYOUTS, Layout};
 const CHARACTER: u32 = 10;
 /// A password that takes fewer guesses than a hundred million is guessed from its stolen hash.
 const ENOUGH: u32 = 8 * CHARACTER;
-/// Of the last two hundred.
+/// The cost of one of the last two hundred years.
 const YEAR: u32 = 20;
-/// The first things to try.
+/// The cost of what is tried first: names, and repetitions.
 const NAME: u32 = 5;
 const COPY: u32 = 5;
 /// The cost of a run's start and direction, in tenths of an unpredictable character.

@@ -36,7 +36,7 @@ pub(crate) async fn assert_caught(fault: Fault, by: &[&str]) {
     );
 }
 
-/// Asserts that the suite fails in these cases, for a fault that breaks many others, such as forgotten events.
+/// Asserts that the suite fails in these cases, for a fault that breaks many others, such as omitted events.
 pub(crate) async fn assert_fails(fault: Fault, by: &[&str]) -> Vec<&'static str> {
     let failed = failed(fault).await;
     for case in by {

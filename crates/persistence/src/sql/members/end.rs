@@ -64,7 +64,7 @@ pub(super) async fn end(
 
 /// The time of the act or, if later, the creation time of the newest invitation that can still be accepted.
 /// No invitation is added under the organization's lock, so every invitation that exists when the end is
-/// committed precedes it, whatever clock created it.
+/// committed precedes it, even if another clock created it.
 async fn moment_of_end(
     connection: &mut Connection,
     organization: OrganizationId,

@@ -62,7 +62,7 @@ impl Running {
         Self::start_as(&executable, None, test, directory, number)
     }
 
-    /// Likewise, from a copy of the executable and as another user.
+    /// The same, from a copy of the executable and as another user.
     pub(crate) fn start_as(
         executable: &Path,
         user: Option<u32>,

@@ -60,7 +60,7 @@ impl Scene<Stores> {
         batch.map(|batch| batch.keys)
     }
 
-    /// Likewise, with whether more are left.
+    /// The same, with whether more keys are left.
     pub(super) async fn revoke_batch(
         &self,
         owner: &Member,

@@ -21,7 +21,7 @@ on_both!(
     exact_name_is_found_behind_longer_ones_page_by_page,
 );
 
-/// How SQLite goes about it is told by its plans: see `sqlite/tests/plans.rs` of the sources.
+/// The query plans of SQLite are tested in `sqlite/tests/plans.rs` of the sources.
 async fn search_without_match_skips_most_keys(database: Database) {
     let scene = Scene::new(database).await;
     let database = &scene.database;
@@ -67,7 +67,7 @@ async fn search_without_match_skips_most_keys(database: Database) {
     }
 }
 
-/// How SQLite goes about it is told by its plans: see `sqlite/tests/plans.rs` of the sources.
+/// The query plans of SQLite are tested in `sqlite/tests/plans.rs` of the sources.
 async fn members_old_keys_are_found_behind_others_newer_ones(database: Database) {
     let scene = Scene::new(database).await;
     let database = &scene.database;
