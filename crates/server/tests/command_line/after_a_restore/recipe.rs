@@ -68,11 +68,13 @@ fn documented_recipe_ends_a_key_that_a_backup_revives() {
     scene.restore();
     let server = lost.place.serve(&[]);
     assert_eq!(status(&server, &lost.revoked), 200, "the backup revives it");
+    drop(server);
 
     let repeated = scene.run(commands_after("servers' clocks differ."));
     let errors = String::from_utf8(repeated.stderr).unwrap();
     assert!(errors.contains("\nAPI keys revoked: 1 repeated"), "{errors}");
     assert_eq!(repeated.status.code(), Some(1), "passwords are left");
+    let server = lost.place.serve(&[]);
     let keys = [&lost.revoked, &lost.kept];
     assert_eq!(keys.map(|bearer| status(&server, bearer)), [401, 200]);
     assert!(acts(&lost.place).contains(&"api_key.revoke".to_owned()));
