@@ -10,13 +10,17 @@ use crate::{released, tools};
 
 /// The files in the tarball beside the program, from the root of the repository.
 const FILES: &[&str] = &[
+    "ARCHITECTURE.md",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
     "SECURITY.md",
+    "compose.yaml",
     "crates/server/packaging",
     "docs",
+    "openapi/v1.json",
 ];
 
 /// `cargo xtask package`: makes both of the release build, and prints where they are.
