@@ -12,10 +12,10 @@ from keyward_api_client.api.api_keys import (
     delete_api_key,
     get_api_key,
     list_api_keys,
-    report_leaked_keys,
     rotate_api_key,
     update_api_key,
 )
+from keyward_api_client.api.leaked_keys import report_leaked_keys
 from keyward_api_client.api.projects import get_project, list_projects
 from keyward_api_client.api.user import get_user
 from keyward_api_client.api.verification_by_others import authenticate_request, introspect_token

@@ -38,7 +38,7 @@ pub(crate) enum ReportedLeakedKeys {
     Accepted,
 }
 
-#[OpenApi(prefix_path = LEAKED_KEYS, tag = "Tag::ApiKeys")]
+#[OpenApi(prefix_path = LEAKED_KEYS, tag = "Tag::LeakedKeys")]
 impl LeakedKeysResource {
     /// Report leaked API keys
     ///

@@ -7,6 +7,9 @@ pub(super) enum Tag {
     /// The personal API keys of the consumer that the calling key acts as.
     #[oai(rename = "API keys")]
     ApiKeys,
+    /// Reports of API keys that were found where they do not belong.
+    #[oai(rename = "Leaked keys")]
+    LeakedKeys,
     /// The projects that the calling key has access to.
     Projects,
     /// The user that the calling key acts as.
