@@ -1,11 +1,12 @@
 //! A user's own account: where they are signed in, and their password.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use crate::audit::{Act, Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
 use crate::id::{SessionId, UserId};
 use crate::page::{PageRequest, PageSize};
-use crate::ports::{AuditFilter, AuditLog, StorageError};
+use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{HashingQueues, Password, PasswordHasher};
 use crate::sign_in::ports::{
@@ -97,22 +98,38 @@ impl OwnAccount {
     /// The latest refused attempts at the user's password, the latest first: wrong passwords at sign-in
     /// ([`Action::SignIn`]), wrong current passwords ([`Action::ChangePassword`]), and attempts that were not
     /// checked because there were too many ([`Action::LimitAttempts`]). Of many attempts only some are
-    /// recorded.
+    /// recorded. Half of the list is reserved for wrong current passwords, because the others are those of strangers,
+    /// who could fill the list.
     pub async fn refused_attempts(&self, signed_in: &SignedIn) -> Result<Vec<AuditEvent>, StorageError> {
-        let about_the_user = AuditFilter {
+        let of_user = AuditFilter {
             subject: Some(Subject::User(signed_in.user.id)),
             ..AuditFilter::default()
         };
-        // Nearly everything in the installation's log that is about a user is a refused attempt. The store may
-        // search in several steps; a log in which they are rare is searched no further.
+        let at_current = AuditFilter {
+            action: Some(Action::ChangePassword),
+            ..of_user.clone()
+        };
+        let (refused, are_all) = self.latest_refused(of_user).await?;
+        let is_at_current = |event: &AuditEvent| event.action == Action::ChangePassword;
+        let (mut guesses, mut others): (Vec<_>, Vec<_>) = refused.into_iter().partition(is_at_current);
+        if !are_all {
+            (guesses, _) = self.latest_refused(at_current).await?;
+        }
+        others.truncate(REFUSED_ATTEMPTS_SHOWN - guesses.len().min(REFUSED_ATTEMPTS_SHOWN / 2));
+        guesses.truncate(REFUSED_ATTEMPTS_SHOWN - others.len());
+        others.append(&mut guesses);
+        others.sort_by_key(|event| Reverse(AuditPosition::from(event)));
+        Ok(others)
+    }
+
+    /// At least as many refusals of the installation's log as are shown, the latest first, and whether these are all.
+    async fn latest_refused(&self, filter: AuditFilter) -> Result<(Vec<AuditEvent>, bool), StorageError> {
+        // Nearly everything in that log that is about a user is a refused attempt. The store may search in several
+        // steps; a log in which they are rare is searched no further.
         let mut refused = Vec::new();
         let mut page = PageRequest::first(PageSize::DEFAULT);
         for _ in 0..STEPS_FOR_REFUSED_ATTEMPTS {
-            let found = self
-                .ports
-                .audit_log
-                .list(None, about_the_user.clone(), page)
-                .await?;
+            let found = self.ports.audit_log.list(None, filter.clone(), page).await?;
             let is_refused = |event: &AuditEvent| event.outcome == Outcome::Refused;
             refused.extend(found.items.into_iter().filter(is_refused));
             page.after = found.next;
@@ -120,8 +137,7 @@ impl OwnAccount {
                 break;
             }
         }
-        refused.truncate(REFUSED_ATTEMPTS_SHOWN);
-        Ok(refused)
+        Ok((refused, page.after.is_none()))
     }
 
     /// Ends one of the user's sessions.

@@ -238,6 +238,24 @@ async fn user_sees_recent_refused_attempts_at_own_password() {
     let latest = refused().await;
     assert_eq!(latest.len(), 10);
     assert!(latest.is_sorted_by_key(|event| std::cmp::Reverse(event.at)));
+    let at_current = latest
+        .iter()
+        .filter(|event| event.action == Action::ChangePassword);
+    assert_eq!(at_current.count(), 1, "strangers do not hide it");
+
+    for _ in 0..60 {
+        installation.builder.clock.advance(TimeDelta::hours(1));
+        assert!(guess("ada").await.is_err());
+    }
+    let latest = refused().await;
+    let at_current = latest
+        .iter()
+        .filter(|event| event.action == Action::ChangePassword);
+    assert_eq!(
+        (latest.len(), at_current.count()),
+        (10, 1),
+        "beyond a page of others"
+    );
 }
 
 async fn change(
