@@ -53,7 +53,7 @@ pub(crate) enum Scenario {
     NotificationsKilled,
     /// The connection on which one server gets notifications of changes stays open, but passes nothing on.
     NotificationsSilent,
-    /// Likewise, and so do all connections that replace it.
+    /// As `NotificationsSilent`, and the connections that replace it pass nothing on either.
     NotificationsBlocked,
     /// One clock is an hour fast, another an hour slow.
     ClocksApart,

@@ -36,7 +36,7 @@ pub struct ApiKey {
     pub consumer_id: MembershipId,
     /// Shown to people in place of the token.
     pub hint: TokenHint,
-    /// Its name, given by the holder; not unique.
+    /// Its name, given by the holder; need not be unique.
     pub name: KeyName,
     /// The holder's description of its purpose; may be empty.
     pub description: KeyDescription,
@@ -308,7 +308,7 @@ impl Default for KeyDescription {
 /// The holder's input for a new key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyDraft {
-    /// Its name, given by the holder; not unique.
+    /// Its name, given by the holder; need not be unique.
     pub name: KeyName,
     /// The holder's description of its purpose; may be empty.
     pub description: KeyDescription,

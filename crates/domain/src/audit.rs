@@ -30,7 +30,7 @@ pub struct AuditEvent {
     pub actor: Actor,
     /// The action, done or attempted.
     pub action: Action,
-    /// The target of the action.
+    /// The subject of the action.
     pub subject: Subject,
     /// The other party: the project that a member was added to, the membership that an invitation became, the
     /// user whose session another user replaced by signing in, the successor of a rotated key.
@@ -62,7 +62,7 @@ pub enum Actor {
     Anonymous,
 }
 
-/// The target of an action.
+/// The subject of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// The installation as a whole.

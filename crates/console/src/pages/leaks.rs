@@ -19,12 +19,12 @@ const NAMED: PageSize = PageSize::DEFAULT;
 pub(super) struct Leaks<K> {
     /// Those revoked last come first.
     pub(super) named: Vec<K>,
-    /// Whether there are others.
+    /// Whether there are more leaked keys than those named.
     pub(super) has_others: bool,
 }
 
 impl<K> Leaks<K> {
-    /// Of up to one key more than a notice names.
+    /// Makes the notice from the found keys: at most one more than it names.
     fn of(mut found: Vec<K>) -> Self {
         let has_others = found.len() > NAMED.items();
         found.truncate(NAMED.items());
@@ -44,7 +44,7 @@ pub(super) async fn of_member(member: &Member, list: &List<ApiKeyId>) -> Result<
     Ok(Leaks::of(keys.leaked(&member.holder(), NAMED, member.now).await?))
 }
 
-/// Those of the whole organization, likewise.
+/// The leaked keys of the whole organization; only on the first page of an unsearched list.
 pub(super) async fn of_organization(owner: &Owner, list: &List<ApiKeyId>) -> Result<Leaks<HeldKey>, Refusal> {
     if !begins(list) {
         return Ok(Leaks::of(Vec::new()));

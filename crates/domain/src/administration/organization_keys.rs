@@ -80,8 +80,9 @@ impl OrganizationKeys {
         self.keys.find_many(authority.organization_id(), ids).await
     }
 
-    /// Keys that were revoked in the days before this moment because their tokens leaked; of many only the first, one
-    /// more than a page holds. The last one of each member comes before the second of any.
+    /// Keys that were revoked in the days before this moment because their tokens leaked: at most one more
+    /// than a page holds, which shows whether there are others. Of each member, the key revoked last comes before the
+    /// second-to-last of any member.
     pub async fn leaked(
         &self,
         authority: &Authority,

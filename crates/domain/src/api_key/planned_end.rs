@@ -10,7 +10,7 @@ use crate::id::ApiKeyId;
 use crate::validity::{End, SOON, is_soon, planned_end};
 
 impl Revocation {
-    /// The revocation of a key with a planned end.
+    /// A revocation that is planned for this time.
     pub(crate) const fn planned(at: DateTime<Utc>, by: Actor, reason: RevocationReason) -> Self {
         Self {
             end: End::Planned(at),

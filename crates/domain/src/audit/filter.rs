@@ -34,7 +34,7 @@ pub struct AuditFilter {
     pub subject: Option<Subject>,
     /// The earliest time, inclusive.
     pub from: Option<DateTime<Utc>>,
-    /// The latest time, exclusive.
+    /// Events at or after this time are excluded.
     pub until: Option<DateTime<Utc>>,
 }
 

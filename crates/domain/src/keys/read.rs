@@ -44,7 +44,7 @@ impl PersonalKeys {
     }
 
     /// The holder's keys that were revoked in the days before this moment because their tokens leaked, those revoked
-    /// last first; of many only the first, one more than a page holds.
+    /// last first: at most one more than a page holds, which shows whether there are others.
     pub async fn leaked(
         &self,
         holder: &Holder,

@@ -92,8 +92,8 @@ pub trait ApiKeys: Send + Sync {
     /// The consumer's keys among those with these identifiers, valid or revoked, each once, in any order.
     async fn find_many(&self, consumer: MembershipId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError>;
 
-    /// The consumer's keys that were revoked because of a leak at this moment or later, those revoked last first;
-    /// of many only the first, one more than a page holds.
+    /// The consumer's keys that were revoked because of a leak at this moment or later, those revoked last first:
+    /// at most one more than a page holds, which shows whether there are others.
     async fn leaked_since(
         &self,
         consumer: MembershipId,

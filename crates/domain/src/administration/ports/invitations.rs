@@ -16,8 +16,8 @@ use crate::rate::Throttled;
 #[async_trait]
 pub trait InvitationStore: Send + Sync {
     /// Adds an invitation, [created after](Invitation::created_after) the newest end of those memberships of
-    /// the organization that are over at the moment of the act. No membership of the organization may be
-    /// ended concurrently, so that every end that is committed before the invitation precedes it, even if it
+    /// the organization that are over at the moment of the act. The store MUST prevent that a membership of the
+    /// organization ends concurrently, so that every end that is committed before the invitation precedes it, even if it
     /// was timed by a clock that is ahead of the act's. MUST write the event
     /// `act.creation_of_invitation(id)`.
     ///

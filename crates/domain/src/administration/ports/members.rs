@@ -109,8 +109,8 @@ pub trait MemberStore: Send + Sync {
     /// writes [`Act::end_of_membership`].
     ///
     /// It ends at the time of the act or, if that is later, when the newest of the organization's invitations
-    /// was created that were neither accepted nor revoked before. No invitation may be added concurrently, so
-    /// that every invitation that exists when the end is committed [precedes
+    /// was created that were neither accepted nor revoked before. The store MUST prevent that an invitation is
+    /// added concurrently, so that every invitation that exists when the end is committed [precedes
     /// it](crate::invitation::Invitation::was_created_before_end), even if it was created by a clock that is
     /// ahead of the act's.
     ///

@@ -43,9 +43,9 @@ pub trait OrganizationKeyStore: Send + Sync {
         ids: &[ApiKeyId],
     ) -> Result<Vec<HeldKey>, StorageError>;
 
-    /// Keys that were revoked because of a leak at this moment or later; of many only the first, one more than a page
-    /// holds. MUST NOT let one member's keys hide those of another: of each consumer, the key revoked last comes before
-    /// the second of any, and so on; of these, those revoked last come first, then those with lower identifiers.
+    /// Keys that were revoked because of a leak at this moment or later: at most one more than a page holds,
+    /// which shows whether there are others. MUST NOT let one member's keys hide those of another: of each consumer, the
+    /// key revoked last comes before the second-to-last of any consumer, and so on; of these, those revoked last come first, then those with lower identifiers.
     async fn leaked_since(
         &self,
         organization: OrganizationId,

@@ -31,7 +31,7 @@ pub enum EventLimit {
         /// In whose log its use is recorded.
         within: OrganizationId,
     },
-    /// Events that more dead keys of an organization were used than are recorded.
+    /// Events which report that more ended keys of an organization were used than were recorded one by one.
     MoreRefusedUses(OrganizationId),
 }
 

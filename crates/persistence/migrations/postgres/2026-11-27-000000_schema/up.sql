@@ -201,7 +201,7 @@ CREATE TABLE api_keys (
     -- time, so that the index on it changes at most once a day for each key, not with every recorded use. Triggers maintain
     -- it.
     idle_since_day integer NOT NULL,
-    -- The day on which the key was last used, counted likewise; null if it never was.
+    -- The day on which the key was last used, in the same unit; null if it never was.
     used_on_day integer,
 
     -- These two are like ended_at and end_came_at of a membership: revoked_at in the future is a planned end.
@@ -214,7 +214,7 @@ CREATE TABLE api_keys (
     revoked_reason text
         CONSTRAINT api_keys_revoked_reason_check
         CHECK (revoked_reason IN ('holder', 'owner', 'leak', 'administrator', 'expired', 'rotation')),
-    -- The owner's message to the holder.
+    -- A note to the holder: the reason that an owner or an administrator gave, or where a leaked token was found.
     revoked_note text,
 
     CONSTRAINT api_keys_origin_check CHECK (num_nonnulls(created_by_user_id, created_by_key_id) = 1),
@@ -553,7 +553,7 @@ CREATE TABLE sessions (
     last_seen_at timestamptz NOT NULL
 ) WITH (fillfactor = 80);
 
--- The sessions of a user, which end when the password changes.
+-- The sessions of a user: a new password ends them, except the one in which the user changes it.
 CREATE INDEX sessions_user_id_idx ON sessions (user_id);
 
 CREATE TABLE sign_in_throttle (

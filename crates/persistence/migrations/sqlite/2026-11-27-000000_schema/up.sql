@@ -227,7 +227,7 @@ CREATE TABLE api_keys (
     revoked_reason TEXT
         CONSTRAINT api_keys_revoked_reason_check
         CHECK (revoked_reason IN ('holder', 'owner', 'leak', 'administrator', 'expired', 'rotation')),
-    -- The owner's message to the holder.
+    -- A note to the holder: the reason that an owner or an administrator gave, or where a leaked token was found.
     revoked_note TEXT,
 
     CONSTRAINT api_keys_origin_check
@@ -563,7 +563,7 @@ CREATE TABLE sessions (
     last_seen_at INTEGER NOT NULL
 ) STRICT;
 
--- The sessions of a user, which end when the password changes.
+-- The sessions of a user: a new password ends them, except the one in which the user changes it.
 CREATE INDEX sessions_user_id_idx ON sessions (user_id);
 
 CREATE TABLE sign_in_throttle (
