@@ -9,6 +9,7 @@ mod reports;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -51,7 +52,8 @@ impl RefusedUse {
 
 /// The refused uses of one process that are not reported yet, and which need no report for a while.
 ///
-/// Its size is bounded. For each consumer, it keeps at most as many uses as may be reported at once.
+/// Its size is bounded. For each consumer and each organization, it keeps at most as many uses as may be reported at
+/// once, so that none takes the place of all others.
 #[derive(Debug)]
 pub struct RefusedUses {
     capacity: usize,
@@ -64,24 +66,41 @@ struct State {
     waiting: HashMap<ApiKeyId, RefusedUse>,
     /// Until when each key needs no report.
     reported: HashMap<ApiKeyId, DateTime<Utc>>,
-    consumers: HashMap<MembershipId, OfConsumer>,
+    consumers: HashMap<MembershipId, Share>,
+    organizations: HashMap<OrganizationId, OfOrganization>,
     /// How many were taken, and are not known to be written.
     being_written: usize,
     passed_over: u64,
 }
 
+/// The uses of the keys of one consumer or one organization.
 #[derive(Debug, Default)]
-struct OfConsumer {
+struct Share {
     waiting: usize,
-    /// Until when no more of its uses are reported one by one.
+    /// Until when no more of them are reported one by one.
     full_until: Option<DateTime<Utc>>,
+}
+
+impl Share {
+    fn has_room(&self, most: usize, now: DateTime<Utc>) -> bool {
+        self.waiting < most && !lasts(self.full_until, now)
+    }
+
+    fn matters(&self, now: DateTime<Utc>) -> bool {
+        self.waiting > 0 || lasts(self.full_until, now)
+    }
+}
+
+#[derive(Debug, Default)]
+struct OfOrganization {
+    share: Share,
     /// One of the uses that are not reported one by one.
     more: Option<RefusedUse>,
     /// Until when that there are more needs no report.
     more_reported_until: Option<DateTime<Utc>>,
 }
 
-impl OfConsumer {
+impl OfOrganization {
     fn note_more(&mut self, used: RefusedUse) {
         if !lasts(self.more_reported_until, used.at) {
             self.more.get_or_insert(used);
@@ -89,10 +108,15 @@ impl OfConsumer {
     }
 
     fn matters(&self, now: DateTime<Utc>) -> bool {
-        self.waiting > 0
-            || self.more.is_some()
-            || lasts(self.full_until, now)
-            || lasts(self.more_reported_until, now)
+        self.share.matters(now) || self.more.is_some() || lasts(self.more_reported_until, now)
+    }
+}
+
+/// The entry of this key, which is added if it may be.
+fn entry_of<K: Eq + Hash, V: Default>(entries: &mut HashMap<K, V>, key: K, may_add: bool) -> Option<&mut V> {
+    match entries.entry(key) {
+        Entry::Occupied(known) => Some(known.into_mut()),
+        Entry::Vacant(new) => may_add.then(|| new.insert(V::default())),
     }
 }
 
@@ -133,7 +157,10 @@ impl RefusedUses {
     /// The maximum number of keys of one consumer that wait to be reported.
     const PER_CONSUMER: usize = 100;
 
-    /// Keeps at most this many keys and consumers, some 100 bytes for each.
+    /// The same of one organization.
+    const PER_ORGANIZATION: usize = 1_000;
+
+    /// Keeps at most this many keys, consumers and organizations, some 100 bytes for each.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
@@ -149,24 +176,33 @@ impl RefusedUses {
         if lasts(reported_until, used.at) || state.waiting.contains_key(&used.key) {
             return;
         }
-        let is_full = state.waiting.len() >= self.capacity;
-        let knows_enough = state.consumers.len() >= self.capacity;
-        let consumer = match state.consumers.entry(used.consumer) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(_) if is_full || knows_enough => {
-                state.passed_over += 1;
-                return;
-            }
-            Entry::Vacant(new) => new.insert(OfConsumer::default()),
+        let State {
+            waiting,
+            consumers,
+            organizations,
+            passed_over,
+            ..
+        } = &mut *state;
+        let is_full = waiting.len() >= self.capacity;
+        let may_add = |known: usize| !is_full && known < self.capacity;
+        let (may_add_organization, may_add_consumer) =
+            (may_add(organizations.len()), may_add(consumers.len()));
+        let organization = entry_of(organizations, used.organization, may_add_organization);
+        let consumer = entry_of(consumers, used.consumer, may_add_consumer);
+        let (Some(organization), Some(consumer)) = (organization, consumer) else {
+            *passed_over += 1;
+            return;
         };
-        let is_closed = lasts(consumer.full_until, used.at);
-        if is_closed || consumer.waiting >= Self::PER_CONSUMER {
-            consumer.note_more(used);
+        if !organization.share.has_room(Self::PER_ORGANIZATION, used.at)
+            || !consumer.has_room(Self::PER_CONSUMER, used.at)
+        {
+            organization.note_more(used);
         } else if is_full {
-            state.passed_over += 1;
+            *passed_over += 1;
         } else {
+            organization.share.waiting += 1;
             consumer.waiting += 1;
-            state.waiting.insert(used.key, used);
+            waiting.insert(used.key, used);
         }
     }
 
@@ -180,17 +216,25 @@ impl RefusedUses {
             if let Some(consumer) = state.consumers.get_mut(&used.consumer) {
                 consumer.waiting -= 1;
             }
+            if let Some(organization) = state.organizations.get_mut(&used.organization) {
+                organization.share.waiting -= 1;
+            }
         }
         state.consumers.retain(|_, consumer| consumer.matters(now));
+        state
+            .organizations
+            .retain(|_, organization| organization.matters(now));
         state.being_written += uses.len();
         Taken { from: self, uses }
     }
 
-    /// Takes one use for each consumer of which there were more than are reported one by one.
+    /// Takes one use for each organization of which there were more than are reported one by one.
     pub(crate) fn take_more(&self) -> Taken<'_> {
         let mut state = self.state();
-        let consumers = state.consumers.values_mut();
-        let uses: Vec<RefusedUse> = consumers.filter_map(|consumer| consumer.more.take()).collect();
+        let organizations = state.organizations.values_mut();
+        let uses: Vec<RefusedUse> = organizations
+            .filter_map(|organization| organization.more.take())
+            .collect();
         state.being_written += uses.len();
         Taken { from: self, uses }
     }
@@ -205,25 +249,33 @@ impl RefusedUses {
     }
 
     /// Until then, uses of the consumer's keys, such as this one, are reported only as a summary.
-    pub(crate) fn mark_full(&self, used: RefusedUse, until: DateTime<Utc>) {
+    pub(crate) fn mark_consumer_full(&self, used: RefusedUse, until: DateTime<Utc>) {
         let mut state = self.state();
-        let consumer = state.consumers.entry(used.consumer).or_default();
-        consumer.full_until = Some(until);
-        consumer.note_more(used);
+        state.consumers.entry(used.consumer).or_default().full_until = Some(until);
+        let organization = state.organizations.entry(used.organization).or_default();
+        organization.note_more(used);
+    }
+
+    /// The same for all of the organization's keys.
+    pub(crate) fn mark_organization_full(&self, used: RefusedUse, until: DateTime<Utc>) {
+        let mut state = self.state();
+        let organization = state.organizations.entry(used.organization).or_default();
+        organization.share.full_until = Some(until);
+        organization.note_more(used);
     }
 
     /// Until then, it is not reported again that there are more.
-    pub(crate) fn mark_more_reported(&self, id: MembershipId, until: DateTime<Utc>) {
+    pub(crate) fn mark_more_reported(&self, id: OrganizationId, until: DateTime<Utc>) {
         let mut state = self.state();
-        state.consumers.entry(id).or_default().more_reported_until = Some(until);
+        state.organizations.entry(id).or_default().more_reported_until = Some(until);
     }
 
     /// How many reports are not known to be written: those that wait, and those that were taken.
     #[must_use]
     pub fn unwritten(&self) -> usize {
         let state = self.state();
-        let consumers = state.consumers.values();
-        let more = consumers.filter(|consumer| consumer.more.is_some());
+        let organizations = state.organizations.values();
+        let more = organizations.filter(|organization| organization.more.is_some());
         state.waiting.len() + more.count() + state.being_written
     }
 

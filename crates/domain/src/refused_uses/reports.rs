@@ -38,7 +38,7 @@ impl RefusedUseReports {
     /// those that the store rejected were not written, and are dropped.
     pub async fn write(&self) -> Result<usize, StorageError> {
         let mut written = Ok(0);
-        // Second, the consumers with more uses than are reported singly: the first pass finds these.
+        // Second, the organizations with more uses than are reported singly: the first pass finds these.
         for is_more in [false, true] {
             let mut uses = if is_more {
                 self.uses.take_more()
@@ -70,7 +70,7 @@ impl RefusedUseReports {
             within: used.organization,
         };
         let limits = limits.buckets();
-        let of_key = limits[0];
+        let (of_key, of_consumer) = (limits[0], limits[1]);
         let event = AuditEvent {
             object: Some(Subject::Membership(used.consumer)),
             ..self
@@ -86,7 +86,13 @@ impl RefusedUseReports {
                 self.uses
                     .mark_reported(used.key, used.at + full.throttled.retry_after);
             }
-            Some(full) => self.uses.mark_full(used, used.at + full.throttled.retry_after),
+            Some(full) if full.bucket == of_consumer => {
+                self.uses
+                    .mark_consumer_full(used, used.at + full.throttled.retry_after);
+            }
+            Some(full) => self
+                .uses
+                .mark_organization_full(used, used.at + full.throttled.retry_after),
         }
         Ok(full.is_none())
     }
@@ -97,7 +103,7 @@ impl RefusedUseReports {
         let event = self.act(used).refusal(Action::UseApiKey, subject);
         let full = self.audit_log.record_within(limits, vec![event], used.at).await?;
         let rest = full.map_or(EventLimit::ONCE_AN_HOUR, |full| full.throttled.retry_after);
-        self.uses.mark_more_reported(used.consumer, used.at + rest);
+        self.uses.mark_more_reported(used.organization, used.at + rest);
         Ok(full.is_none())
     }
 

@@ -247,6 +247,27 @@ async fn dead_keys_of_many_holders_do_not_flood_the_log() {
 }
 
 #[tokio::test]
+async fn dead_keys_of_one_organization_leave_room_to_others() {
+    let (installation, acme, _) = installation();
+    let other = installation.organization("Other");
+    let server = Server::with_capacity(&installation, 5_000);
+    let now = installation.builder.clock.now();
+    for _ in 0..60 {
+        for used in uses(&installation, acme.id, 100, now) {
+            server.uses.note(used);
+        }
+    }
+    let elsewhere = uses(&installation, other.id, 1, now)[0];
+    server.uses.note(elsewhere);
+    assert_eq!(server.uses.take_dropped(), 0);
+    for _ in 0..6 {
+        server.write().await;
+    }
+    let used = Subject::ApiKey(elsewhere.key);
+    assert!(reported(&installation).iter().any(|event| event.subject == used));
+}
+
+#[tokio::test]
 async fn unreported_uses_are_queued() {
     let (installation, _, ada) = installation();
     let key = installation.issue(&ada.as_holder(), "Deploy").await;
