@@ -26,8 +26,8 @@ use crate::fair_semaphore::{FairPermit, FairSemaphore};
 /// and the next have sent their first statements by the time it is free.
 const MAX_AT_ONCE: usize = 4;
 
-/// The same of revocations by people, who send few.
-const MAX_BY_PEOPLE: usize = 2;
+/// The least number of connections of which revocations by keys have some of their own.
+const MANY_CONNECTIONS: usize = 8;
 
 /// A store's turns. Clones share them.
 #[derive(Clone)]
@@ -35,16 +35,24 @@ pub(crate) struct KeyChangeTurns {
     changes: ConsumerTurns,
     revocations_by_keys: ConsumerTurns,
     revocations: ConsumerTurns,
+    leak_reports: ConsumerTurns,
 }
 
 impl KeyChangeTurns {
-    /// Turns of a store with this many connections, of which one consumer gets at most three quarters.
+    /// Turns of a store with this many connections, of which, if they are four or more, one consumer gets at most three
+    /// quarters.
     pub(crate) fn of_store(connections: usize) -> Self {
         let of_each = (connections / 4).clamp(1, MAX_AT_ONCE);
+        let changes = ConsumerTurns::new(of_each);
         Self {
-            changes: ConsumerTurns::new(of_each),
-            revocations_by_keys: ConsumerTurns::new(of_each),
-            revocations: ConsumerTurns::new(of_each.min(MAX_BY_PEOPLE)),
+            revocations_by_keys: if connections < MANY_CONNECTIONS {
+                changes.clone()
+            } else {
+                ConsumerTurns::new(of_each)
+            },
+            changes,
+            revocations: ConsumerTurns::new(of_each.div_ceil(2)),
+            leak_reports: ConsumerTurns::new(1),
         }
     }
 
@@ -53,12 +61,13 @@ impl KeyChangeTurns {
         TurnRequest::new(&self.changes, consumer, actor)
     }
 
-    /// The turn of a revocation, which does not wait for other changes, nor for revocations by keys unless a key
-    /// makes it.
+    /// The turn of a revocation. Those by people wait for nothing else; those by keys only for each other and, if there
+    /// are few connections, for changes; reports of leaks, which strangers send, only for each other.
     pub(crate) fn of_revocation(&self, consumer: MembershipId, actor: &Actor) -> TurnRequest {
         let turns = match actor {
             Actor::ApiKey(_) => &self.revocations_by_keys,
-            Actor::User(_) | Actor::Administrator | Actor::System | Actor::Anonymous => &self.revocations,
+            Actor::Anonymous => &self.leak_reports,
+            Actor::User(_) | Actor::Administrator | Actor::System => &self.revocations,
         };
         TurnRequest::new(turns, consumer, actor)
     }
@@ -219,14 +228,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn revocations_by_keys_leave_a_turn_to_their_user() {
+    async fn keys_and_leak_reports_leave_a_turn_to_their_user() {
         let turns = KeyChangeTurns::of_store(16);
+        let revocation = |actor: &Actor| turns.of_revocation(consumer(1), actor);
         let of_keys: Vec<Vec<ChangeTurn>> = (0..90)
-            .map(|number| at_once(2, &turns.of_revocation(consumer(1), &key(number))))
+            .map(|number| at_once(2, &revocation(&key(number))))
             .collect();
         assert_eq!(of_keys.iter().flatten().count(), MAX_AT_ONCE);
-        for actor in [user(), Actor::Anonymous] {
-            assert_eq!(at_once(1, &turns.of_revocation(consumer(1), &actor)).len(), 1);
+        let of_reports = at_once(180, &revocation(&Actor::Anonymous));
+        assert_eq!(of_reports.len(), 1);
+        assert_eq!(at_once(1, &revocation(&user())).len(), 1);
+    }
+
+    #[tokio::test]
+    async fn one_consumer_leaves_a_quarter_of_the_connections() {
+        for connections in 4..100 {
+            let turns = KeyChangeTurns::of_store(connections);
+            let requests = [
+                turns.of_change(consumer(1), &user()),
+                turns.of_revocation(consumer(1), &user()),
+                turns.of_revocation(consumer(1), &key(1)),
+                turns.of_revocation(consumer(1), &Actor::Anonymous),
+            ];
+            let taken: Vec<Vec<ChangeTurn>> = requests.iter().map(|turn| at_once(20, turn)).collect();
+            let taken = taken.iter().flatten().count();
+            assert!(taken * 4 <= connections * 3, "{taken} of {connections}");
         }
     }
 
