@@ -7,7 +7,7 @@ use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId};
-use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
 use uuid::Uuid;
 
@@ -154,9 +154,13 @@ impl Listing {
         if let Some(hint) = self.filter.hint() {
             query = query.filter(api_keys::hint.eq(hint.as_str()));
         }
-        let rows: Vec<KeyRow> = first_rows(query, one_more(self.page.size))
-            .load(connection)
-            .await?;
+        let wanted = one_more(self.page.size);
+        // Clients choose other sizes: with each in its text, so many statements would stay prepared.
+        let rows: Vec<KeyRow> = if self.page.size == PageSize::DEFAULT {
+            first_rows(query, wanted).load(connection).await?
+        } else {
+            query.limit(wanted).load(connection).await?
+        };
         let keys: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
         Ok(keys?)
     }
