@@ -111,8 +111,8 @@ macro_rules! cancellable {
 
 /// A search, which PostgreSQL plans for its values each time: diesel prepares a statement with raw SQL again
 /// for each use. Prepared once, it would get a generic plan after five uses. That plan expects a third of all
-/// keys when a search names the newest 5,000, and that a tenth of the matches is wanted. An exact lookup
-/// keeps its plan.
+/// keys when a search names the newest 5,000, and that a tenth of the matches is wanted. An exact lookup by
+/// identifier keeps its plan.
 macro_rules! planned_each_time {
     ($query:expr) => {
         $query.filter(diesel::dsl::sql::<diesel::sql_types::Bool>("TRUE"))

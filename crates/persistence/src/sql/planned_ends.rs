@@ -106,6 +106,9 @@ async fn record_some_of_keys(
     let found: Vec<StoredId> = first_unlocked!(found, memberships, i64::from(at_most))
         .load(connection)
         .await?;
+    if found.is_empty() {
+        return Ok(0);
+    }
     // Again, because they were found before their consumers were locked.
     let due: Vec<StoredDueKey> = api_keys::table
         .filter(listed(found.into_iter().map(|key| key.0)))
@@ -133,6 +136,9 @@ async fn end_some_rotated_keys(
     let found: Vec<StoredId> = first_unlocked!(found, memberships, i64::from(at_most))
         .load(connection)
         .await?;
+    if found.is_empty() {
+        return Ok(0);
+    }
     // Again: the successor may have been revoked, and another one have taken its place.
     let replaced: Vec<(StoredId, StoredId)> = replaced_keys!(act.at)
         .filter(listed(found.into_iter().map(|key| key.0)))
@@ -170,6 +176,9 @@ async fn record_some_of_memberships(
     let found: Vec<StoredId> = first_unlocked!(found, organizations, i64::from(at_most))
         .load(connection)
         .await?;
+    if found.is_empty() {
+        return Ok(0);
+    }
     // Again, because they were found before their organizations were locked.
     let due = memberships::table
         .filter(memberships::id.eq_any(found))
