@@ -185,17 +185,22 @@ impl RefusedUses {
         } = &mut *state;
         let is_full = waiting.len() >= self.capacity;
         let may_add = |known: usize| !is_full && known < self.capacity;
-        let (may_add_organization, may_add_consumer) =
-            (may_add(organizations.len()), may_add(consumers.len()));
-        let organization = entry_of(organizations, used.organization, may_add_organization);
-        let consumer = entry_of(consumers, used.consumer, may_add_consumer);
-        let (Some(organization), Some(consumer)) = (organization, consumer) else {
+        let may_add_organization = may_add(organizations.len());
+        let Some(organization) = entry_of(organizations, used.organization, may_add_organization) else {
             *passed_over += 1;
             return;
         };
-        if !organization.share.has_room(Self::PER_ORGANIZATION, used.at)
-            || !consumer.has_room(Self::PER_CONSUMER, used.at)
-        {
+        // Before its consumer is added, so that one organization does not take the places of all consumers.
+        if !organization.share.has_room(Self::PER_ORGANIZATION, used.at) {
+            organization.note_more(used);
+            return;
+        }
+        let may_add_consumer = may_add(consumers.len());
+        let Some(consumer) = entry_of(consumers, used.consumer, may_add_consumer) else {
+            *passed_over += 1;
+            return;
+        };
+        if !consumer.has_room(Self::PER_CONSUMER, used.at) {
             organization.note_more(used);
         } else if is_full {
             *passed_over += 1;
